@@ -1,0 +1,20 @@
+#ifndef NACRE_CLOCK_H
+#define NACRE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+#define NACRE_NS_PER_MS UINT64_C(1000000)
+#define NACRE_NS_PER_S UINT64_C(1000000000)
+
+/* CLOCK_MONOTONIC.  Deadlines are in this clock; 0 is never one. */
+uint64_t nacre_clock_ns(void);
+
+/* What is left until `deadline_ns`; zero when it has passed. */
+struct timespec nacre_clock_until(uint64_t deadline_ns);
+
+/* RFC 3339 in UTC with microseconds: 2026-11-16T04:00:00.123456Z */
+#define NACRE_TIMESTAMP 28
+const char *nacre_clock_timestamp(char ret_text[NACRE_TIMESTAMP]);
+
+#endif

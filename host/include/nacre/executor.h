@@ -1,0 +1,88 @@
+#ifndef NACRE_EXECUTOR_H
+#define NACRE_EXECUTOR_H
+
+#include <stdint.h>
+
+#include "nacre/plan.h"
+#include "nacre/result.h"
+
+struct nacre_tool;
+struct nacre_executor;
+
+/* What an executor is opened with; borrowed for its life. */
+struct nacre_executor_options {
+    const char *program;     /* the nacre program, to spawn `nacre __zygote`; NULL: this
+                                process has one thread and may fork itself */
+    const char *cache_dir;   /* for compiled code; NULL: none */
+    const char *key_dir;     /* where the key that authenticates the cache lives */
+    const char *scratch_dir; /* for private directories; NULL: chosen */
+    bool in_process;         /* run guests in this process: no jail, no kill */
+    uint32_t landlock_min;   /* --require-landlock N; 0: use what there is */
+    /* Told about once a second while something slow goes on; may be NULL. */
+    void (*on_progress)(void *data, const char *what, uint64_t elapsed_ms);
+    void *on_progress_data;
+};
+
+/*
+ * The whole contract between the host and a backend.  Every member is mandatory.
+ * run() may be called from several threads at once.
+ */
+struct nacre_executor_ops {
+    const char *name; /* as policies and audit records spell it */
+
+    /* Find out what works here.  NACRE_ERR_UNAVAILABLE when nothing does. */
+    enum nacre_status (*open)(const struct nacre_executor_options *options,
+                              struct nacre_executor **ret_executor,
+                              struct nacre_error *err);
+
+    /*
+     * Run `tool` to its end.  NACRE_OK means "the guest ran and `result` says how it
+     * ended", even if it trapped; NACRE_ERR_NOT_RUNNABLE or NACRE_ERR_UNAVAILABLE
+     * that it never started, for a reason of its own; anything else means the host
+     * failed and the guest's effects are unknown.
+     */
+    enum nacre_status (*run)(struct nacre_executor *executor, const struct nacre_plan *plan,
+                             const struct nacre_tool *tool,
+                             const struct nacre_request *request,
+                             struct nacre_result *result, struct nacre_error *err);
+
+    /* End every run() under way soon: outcome KILLED by `signal`.  From any thread
+     * and from a signal handler, any number of times. */
+    void (*cancel)(struct nacre_executor *executor, int signal);
+
+    /* Accepts NULL.  No run() may be under way. */
+    void (*free)(struct nacre_executor *executor);
+};
+
+/* First member of every backend's own struct. */
+struct nacre_executor {
+    const struct nacre_executor_ops *ops;
+    uint32_t features; /* set by open(), mask of enum nacre_feature */
+    struct nacre_mechanism mechanisms[NACRE_MECHANISMS_MAX]; /* its walls, probed */
+    uint32_t mechanism_count;
+};
+
+/* The one place that calls ops->run(): what holds for every backend is checked here. */
+NACRE_MUST_CHECK enum nacre_status nacre_executor_run(struct nacre_executor *executor,
+                                                      const struct nacre_plan *plan,
+                                                      const struct nacre_tool *tool,
+                                                      const struct nacre_request *request,
+                                                      struct nacre_result *result,
+                                                      struct nacre_error *err);
+
+/*
+ * The executor for the plan's level, if it can enforce all that the plan requires.
+ * Never another one: NACRE_ERR_UNAVAILABLE names what is missing.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_executor_select(struct nacre_executor *const executors[], uint32_t count,
+                      const struct nacre_plan *plan, struct nacre_executor **ret_executor,
+                      struct nacre_error *err);
+
+/* Add a wall to a list of mechanisms; drops what does not fit (there are few). */
+void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool present,
+                         const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+extern const struct nacre_executor_ops nacre_wasm_executor;
+
+#endif

@@ -1,0 +1,107 @@
+#ifndef NACRE_NACRE_H
+#define NACRE_NACRE_H
+
+/*
+ * libnacre: what an embedder includes.
+ *
+ *     struct nacre_engine *engine;  nacre_engine_open(NULL, &engine, &err);
+ *     struct nacre_policy *policy;  nacre_engine_policy(engine, "workspace", &policy, &err);
+ *     struct nacre_tool *tool;      nacre_tool_load("tool.wasm", &tool, &err);
+ *     struct nacre_request request = { .input_fd = -1, .workspace = "/srv/work" };
+ *     struct nacre_result *result;  nacre_run(engine, policy, tool, &request, &result, &err);
+ *     ... result->outcome, result->output ...
+ *     nacre_result_free(result); nacre_tool_free(tool); nacre_policy_free(policy);
+ *     nacre_engine_free(engine);
+ *
+ * Engines, policies and tools may be shared between threads; a result belongs to
+ * its caller.  Functions that can fail return an enum nacre_status, fill `err` if
+ * and only if they fail, and write ret_x if and only if they succeed.
+ */
+
+#include "nacre/audit.h"
+#include "nacre/error.h"
+#include "nacre/executor.h"
+#include "nacre/explain.h"
+#include "nacre/module.h"
+#include "nacre/plan.h"
+#include "nacre/policy.h"
+#include "nacre/result.h"
+#include "nacre/tool.h"
+
+#define NACRE_VERSION "0.1.0"
+
+struct nacre_engine;
+
+/* Zeroed is the default for all. */
+struct nacre_engine_options {
+    const char *program;      /* path of the nacre program for `__zygote`; NULL: found
+                                 beside the library, in $NACRE_PROGRAM or in PATH */
+    bool fork_self;           /* this process has one thread: fork instead of spawning */
+    bool in_process;          /* guests run in this process: see explain */
+    const char *state_dir;    /* NULL: $XDG_STATE_HOME/nacre or ~/.local/state/nacre */
+    const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/nacre or ~/.cache/nacre */
+    const char *key_dir;      /* NULL: $XDG_CONFIG_HOME/nacre/keys or ~/.config/nacre/keys */
+    const char *const *policy_dirs; /* NULL: $NACRE_POLICY_DIR, ~/.config/nacre/policies,
+                                       the policies/ installed with the program */
+    const char *audit_path;   /* NULL: state_dir/audit.jsonl */
+    bool audit_off;           /* only for measuring; the program has no such option */
+    uint32_t landlock_min;
+    void (*on_progress)(void *data, const char *what, uint64_t elapsed_ms);
+    void (*on_notice)(void *data, const char *sentence); /* e.g. a repaired audit log */
+    void *callback_data;
+};
+
+NACRE_MUST_CHECK enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
+                                                     struct nacre_engine **ret_engine,
+                                                     struct nacre_error *err);
+void nacre_engine_free(struct nacre_engine *engine); /* accepts NULL */
+NACRE_OWNED(nacre_engine)
+
+/* By reference, in the engine's policy directories; NULL: the most restrictive one. */
+NACRE_MUST_CHECK enum nacre_status nacre_engine_policy(struct nacre_engine *engine,
+                                                       const char *reference,
+                                                       struct nacre_policy **ret_policy,
+                                                       struct nacre_error *err);
+
+/*
+ * Plan, record, run, record.  A refusal by the policy is NACRE_OK with the outcome
+ * DENIED and the reasons in result->denials; it leaves the same two records.
+ */
+NACRE_MUST_CHECK enum nacre_status nacre_run(struct nacre_engine *engine,
+                                             const struct nacre_policy *policy,
+                                             const struct nacre_tool *tool,
+                                             const struct nacre_request *request,
+                                             struct nacre_result **ret_result,
+                                             struct nacre_error *err);
+
+/* End every run of this engine soon, as if by `signal`.  Safe in signal handlers. */
+void nacre_cancel(struct nacre_engine *engine, int signal);
+
+/* The executors of this machine, probed; for `backends` and `explain`. */
+uint32_t nacre_engine_executors(struct nacre_engine *engine,
+                                const struct nacre_executor *const **ret_executors);
+
+/* The directories in use, for messages. */
+const char *nacre_engine_cache_dir(const struct nacre_engine *engine);
+const char *nacre_engine_audit_path(const struct nacre_engine *engine);
+const char *nacre_engine_key_dir(const struct nacre_engine *engine);
+
+/* ---- the compiled-code cache ---- */
+
+/* Compile `tool` now, with a deadline of its own, and keep the code. */
+NACRE_MUST_CHECK enum nacre_status nacre_cache_add(struct nacre_engine *engine,
+                                                   const struct nacre_tool *tool,
+                                                   uint64_t timeout_ms,
+                                                   struct nacre_error *err);
+
+struct nacre_cache_report {
+    uint64_t entries, bytes;
+};
+NACRE_MUST_CHECK enum nacre_status nacre_cache_report(struct nacre_engine *engine,
+                                                      struct nacre_cache_report *ret_report,
+                                                      struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status nacre_cache_clear(struct nacre_engine *engine,
+                                                     struct nacre_cache_report *ret_removed,
+                                                     struct nacre_error *err);
+
+#endif

@@ -1,0 +1,150 @@
+#ifndef NACRE_PLAN_H
+#define NACRE_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nacre/error.h"
+#include "nacre/hash.h"
+#include "nacre/own.h"
+#include "nacre/policy.h"
+#include "nacre/result.h"
+
+/* ---- what a caller asks for ---- */
+
+struct nacre_mount_request {
+    const char *guest;
+    const char *host;
+    char mode; /* 'r' read-only, 'w' read-write, 0: what the policy grants */
+};
+
+/*
+ * One call of a tool.  Everything is borrowed for the length of the call.  Zeroed
+ * is a valid request: no arguments, no environment, empty input.
+ */
+struct nacre_request {
+    const char *const *arguments; /* NULL-terminated, without the tool's name; or NULL */
+    const char *const *environment; /* NULL-terminated "K=V"; or NULL */
+    const char *workspace;          /* host directory for /workspace, or NULL: private */
+    const struct nacre_mount_request *mounts;
+    uint32_t mount_count;
+    int input_fd;         /* the guest's stdin; 0 is the caller's own, -1 is empty */
+    uint64_t fuel;        /* 0: the default of the plan */
+    uint64_t timeout_ms;  /* 0: the policy's */
+    const char *invoke;   /* an export of a reactor, or NULL for _start */
+    const char *session, *agent, *caller; /* for audit and for keeping runs apart */
+
+    /* Output as it comes, from the calling thread; NULL: only in the result.
+     * `stream` is 1 or 2. */
+    void (*on_output)(void *data, int stream, const char *bytes, size_t count);
+    void *on_output_data;
+    bool stream_only; /* leave result.output and result.errors empty */
+};
+
+/* ---- what may happen ---- */
+
+/* What a backend can ENFORCE on this machine, not what it can merely accept. */
+enum nacre_feature {
+    NACRE_FEATURE_WASM           = 1 << 0,
+    NACRE_FEATURE_MEMORY_LIMIT   = 1 << 1,
+    NACRE_FEATURE_WALL_LIMIT     = 1 << 2,
+    NACRE_FEATURE_FUEL           = 1 << 3,
+    NACRE_FEATURE_OPEN_FILES     = 1 << 4,
+    NACRE_FEATURE_OUTPUT_LIMIT   = 1 << 5,
+    NACRE_FEATURE_PROCESSES      = 1 << 6,
+    NACRE_FEATURE_CPU_SHARES_LOW = 1 << 7, /* at most 1024 */
+    NACRE_FEATURE_CPU_SHARES_ANY = 1 << 8,
+    NACRE_FEATURE_FS_BENEATH     = 1 << 9,
+    NACRE_FEATURE_FS_DENIED      = 1 << 10,
+    NACRE_FEATURE_FS_FULL        = 1 << 11,
+    NACRE_FEATURE_NO_NETWORK     = 1 << 12,
+    NACRE_FEATURE_NO_SHELL       = 1 << 13,
+};
+const char *nacre_feature_name(enum nacre_feature feature);
+
+/* A directory that the guest will see. */
+struct nacre_mount {
+    char *guest;   /* normalised; what a preopen is called */
+    char *host;    /* NULL: a fresh private directory, removed after the run */
+    bool writable;
+    char **denied; /* relative to this mount; "" is the mount itself */
+    uint32_t denied_count;
+    char **covered; /* names that belong to another mount below this one */
+    uint32_t covered_count;
+    struct nacre_place place;
+};
+
+struct nacre_limits {
+    uint64_t memory_bytes_max;
+    uint64_t wall_ms_max;
+    uint64_t open_files_max;
+    uint64_t output_bytes_max;
+    uint64_t cpu_shares;   /* 0: not asked for */
+    uint64_t processes_max;
+    uint64_t fuel_max;
+    bool fuel_exact;       /* a caller's own budget, not the default ceiling */
+    uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
+};
+
+#define NACRE_VERDICT_MAP(X) X(NONE, "none") X(GRANT, "grant") X(LIMIT, "limit") X(DENY, "deny") X(REFUSE, "refuse") X(NOTE, "note")
+enum nacre_verdict {
+#define X(id, name) NACRE_VERDICT_##id,
+    NACRE_VERDICT_MAP(X)
+#undef X
+    NACRE_VERDICT_COUNT
+};
+const char *nacre_verdict_name(enum nacre_verdict verdict);
+
+/* One line of the policy (or one default) and what becomes of it. */
+struct nacre_decision {
+    char rule[64];             /* capabilities.filesystem.mount_paths[1] */
+    enum nacre_verdict verdict;
+    struct nacre_place place;  /* line 0: a default */
+    char what[256];            /* "/config read-only from /srv/config" */
+    char mechanism[128];       /* "openat2 beneath the mount's fd; landlock" */
+    char fix[256];             /* for DENY and REFUSE: the smallest change that flips it */
+};
+
+/*
+ * What may happen in one run; sealed, never changed by an executor.  A function
+ * of policy, tool and request alone: no file, clock or socket was touched.
+ */
+struct nacre_plan {
+    enum nacre_level level;
+    enum nacre_runtime runtime;
+    bool full_tree; /* mode full: a mount "/" that resolves as a root */
+    struct nacre_mount *mounts;
+    uint32_t mount_count;
+    struct nacre_limits limits;
+    uint32_t required; /* mask of enum nacre_feature */
+    struct nacre_decision *decisions;
+    uint32_t decision_count;
+    char **denied_host_paths; /* absolute; for identity checks at the mounts */
+    uint32_t denied_host_count;
+    struct nacre_digest digest; /* over all that a sandbox is made of: policy, mounts,
+                                   limits but fuel and time, session, agent */
+    bool sealed;
+};
+
+/*
+ * NACRE_OK: *ret_plan is sealed, its decisions tell all.  NACRE_ERR_DENIED or
+ * NACRE_ERR_UNAVAILABLE: `err` is the first refusal with its place, and
+ * *ret_denials (never NULL on entry) has received every refusal.
+ */
+NACRE_MUST_CHECK enum nacre_status nacre_plan_make(const struct nacre_policy *policy,
+                                                   const struct nacre_request *request,
+                                                   struct nacre_plan **ret_plan,
+                                                   struct nacre_result *ret_denials,
+                                                   struct nacre_error *err);
+
+/* The decisions alone, refusals among them: what `explain` prints when no plan can
+ * be made.  The plan is not sealed and can't be run. */
+NACRE_MUST_CHECK enum nacre_status nacre_plan_draft(const struct nacre_policy *policy,
+                                                    const struct nacre_request *request,
+                                                    struct nacre_plan **ret_plan,
+                                                    struct nacre_error *err);
+
+void nacre_plan_free(struct nacre_plan *plan); /* accepts NULL */
+NACRE_OWNED(nacre_plan)
+
+#endif

@@ -1,0 +1,212 @@
+#ifndef NACRE_POLICY_H
+#define NACRE_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nacre/error.h"
+#include "nacre/hash.h"
+#include "nacre/own.h"
+
+/*
+ * The policy model: the one form that every dialect is compiled to.  Immutable
+ * once loaded and so usable from several threads.  Every value remembers the
+ * place that said it, because `explain` and every denial name that place.
+ */
+
+/* 1-based; line 0 means that nobody wrote it and a default holds. */
+struct nacre_place {
+    int line, column;
+};
+
+/* Spelt as CKP spells them; the NONE0 member catches a forgotten assignment. */
+#define NACRE_LEVEL_MAP(X)       \
+    X(NONE, "none")              \
+    X(PROCESS, "process")        \
+    X(WASM, "wasm")              \
+    X(CONTAINER, "container")    \
+    X(VM, "vm")
+#define NACRE_RUNTIME_MAP(X)             \
+    X(NATIVE, "native")                  \
+    X(WASMTIME, "wasmtime")              \
+    X(DOCKER, "docker")                  \
+    X(APPLE_CONTAINER, "apple-container") \
+    X(GVISOR, "gvisor")                  \
+    X(FIRECRACKER, "firecracker")
+#define NACRE_NETWORK_MAP(X)     \
+    X(DENY, "deny")              \
+    X(ALLOWLIST, "allowlist")    \
+    X(ALLOW_ALL, "allow-all")
+#define NACRE_FILESYSTEM_MAP(X)  \
+    X(DENY, "deny")              \
+    X(READ_ONLY, "read-only")    \
+    X(SCOPED, "scoped")          \
+    X(FULL, "full")
+#define NACRE_SHELL_MAP(X)       \
+    X(DENY, "deny")              \
+    X(RESTRICTED, "restricted")  \
+    X(FULL, "full")
+#define NACRE_INJECTION_MAP(X)           \
+    X(HOST_BOUNDARY, "host-boundary")    \
+    X(ENVIRONMENT, "environment")        \
+    X(FILE_MOUNT, "file-mount")
+
+#define NACRE_POLICY_ENUM(TYPE, PREFIX, MAP)                 \
+    enum TYPE { PREFIX##_UNSET, MAP PREFIX##_COUNT }
+#define X(id, name) NACRE_LEVEL_##id,
+NACRE_POLICY_ENUM(nacre_level, NACRE_LEVEL, NACRE_LEVEL_MAP(X));
+#undef X
+#define X(id, name) NACRE_RUNTIME_##id,
+NACRE_POLICY_ENUM(nacre_runtime, NACRE_RUNTIME, NACRE_RUNTIME_MAP(X));
+#undef X
+#define X(id, name) NACRE_NETWORK_##id,
+NACRE_POLICY_ENUM(nacre_network_mode, NACRE_NETWORK, NACRE_NETWORK_MAP(X));
+#undef X
+#define X(id, name) NACRE_FILESYSTEM_##id,
+NACRE_POLICY_ENUM(nacre_filesystem_mode, NACRE_FILESYSTEM, NACRE_FILESYSTEM_MAP(X));
+#undef X
+#define X(id, name) NACRE_SHELL_##id,
+NACRE_POLICY_ENUM(nacre_shell_mode, NACRE_SHELL, NACRE_SHELL_MAP(X));
+#undef X
+#define X(id, name) NACRE_INJECTION_##id,
+NACRE_POLICY_ENUM(nacre_injection, NACRE_INJECTION, NACRE_INJECTION_MAP(X));
+#undef X
+
+const char *nacre_level_name(enum nacre_level level);
+const char *nacre_runtime_name(enum nacre_runtime runtime);
+const char *nacre_network_mode_name(enum nacre_network_mode mode);
+const char *nacre_filesystem_mode_name(enum nacre_filesystem_mode mode);
+const char *nacre_shell_mode_name(enum nacre_shell_mode mode);
+const char *nacre_injection_name(enum nacre_injection injection);
+
+/* One entry of a list: a host, a denied path, a blocked command. */
+struct nacre_rule {
+    char *text;
+    struct nacre_place place;
+};
+
+struct nacre_rules {
+    struct nacre_rule *items;
+    size_t count;
+    struct nacre_place place; /* of the key; line 0 when the list is not there */
+};
+
+struct nacre_mount_rule {
+    char *path; /* normalised */
+    bool writable;
+    struct nacre_place place;             /* of the path */
+    struct nacre_place permissions_place;
+};
+
+struct nacre_mount_rules {
+    struct nacre_mount_rule *items;
+    size_t count;
+    struct nacre_place place;
+};
+
+struct nacre_flag {
+    bool on;
+    struct nacre_place place;
+};
+
+/* When place.line is 0 the policy does not set it and `value` is the default. */
+struct nacre_limit {
+    uint64_t value;
+    struct nacre_place place;
+};
+
+struct nacre_pattern; /* a compiled regular expression; decide/ knows how to use it */
+
+struct nacre_pattern_rule {
+    char *text;
+    struct nacre_pattern *compiled; /* never NULL in a loaded policy */
+    struct nacre_place place;
+};
+
+struct nacre_policy {
+    char *source;  /* as an error would name it: a path, or "(no policy)" */
+    char *name;    /* metadata.name */
+    char *version; /* metadata.version, or NULL */
+    struct nacre_digest digest; /* of the document's bytes, as sha256sum prints it */
+
+    enum nacre_level level;
+    struct nacre_place level_place;
+    enum nacre_runtime runtime; /* inferred from the level when it is not said */
+    struct nacre_place runtime_place;
+
+    struct {
+        enum nacre_network_mode mode;
+        struct nacre_place mode_place;
+        struct nacre_rules allowed_hosts;
+        struct nacre_flag ssrf_enabled, block_private_ips, dns_pinning;
+    } network;
+
+    struct {
+        enum nacre_filesystem_mode mode;
+        struct nacre_place mode_place;
+        struct nacre_mount_rules mounts;
+        struct nacre_rules denied_paths; /* texts are normalised and absolute */
+    } filesystem;
+
+    struct {
+        struct nacre_place place; /* of the section; line 0 when there is none */
+        enum nacre_injection injection;
+        struct nacre_place injection_place;
+        struct nacre_place encryption_place; /* the only value is aes-256-gcm */
+        struct nacre_flag leak_detection;
+        struct nacre_limit leak_patterns;
+    } secrets;
+
+    struct {
+        enum nacre_shell_mode mode;
+        struct nacre_place mode_place;
+        struct nacre_rules blocked_commands;
+        struct {
+            struct nacre_pattern_rule *items;
+            size_t count;
+            struct nacre_place place;
+        } blocked_patterns;
+    } shell;
+
+    struct {
+        struct nacre_limit memory_mb, cpu_shares, max_processes, max_open_files,
+            timeout_ms, max_output_bytes;
+    } limits;
+};
+
+/* What holds where a policy is silent. */
+#define NACRE_DEFAULT_MEMORY_MB 512
+#define NACRE_DEFAULT_CPU_SHARES 1024
+#define NACRE_DEFAULT_PROCESSES 64
+#define NACRE_DEFAULT_OPEN_FILES 256
+#define NACRE_DEFAULT_TIMEOUT_MS 120000
+#define NACRE_DEFAULT_OUTPUT_BYTES (10 * 1024 * 1024)
+
+/*
+ * Load a policy by reference: a path (it contains a '/' or ends in .yaml, .yml), a
+ * name looked up as NAME.yaml in `policy_dirs` (NULL-terminated, first wins), or
+ * claw://local/sandbox/NAME[@VERSION] (alias claw://sandbox/NAME), looked up the
+ * same way; a version that differs from metadata.version is an error.
+ * NACRE_ERR_NOT_FOUND names the directories that were searched.
+ */
+NACRE_MUST_CHECK enum nacre_status nacre_policy_load(const char *reference,
+                                                     const char *const policy_dirs[],
+                                                     struct nacre_policy **ret_policy,
+                                                     struct nacre_error *err);
+
+/* The same from memory; `source` is the name that errors use. */
+NACRE_MUST_CHECK enum nacre_status nacre_policy_parse(const char *source, const char *bytes,
+                                                      size_t count,
+                                                      struct nacre_policy **ret_policy,
+                                                      struct nacre_error *err);
+
+/* What holds without a policy: level wasm, nothing granted, the default limits. */
+NACRE_MUST_CHECK enum nacre_status nacre_policy_most_restrictive(struct nacre_policy **ret_policy,
+                                                                 struct nacre_error *err);
+
+/* Accepts NULL. */
+void nacre_policy_free(struct nacre_policy *policy);
+NACRE_OWNED(nacre_policy)
+
+#endif
