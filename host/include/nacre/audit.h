@@ -1,8 +1,9 @@
 #ifndef NACRE_AUDIT_H
 #define NACRE_AUDIT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "nacre/error.h"
 #include "nacre/own.h"
@@ -13,17 +14,39 @@
 /*
  * The record of every run: JSON lines, one begin and one end for each, appended in
  * one write under a lock (several processes share a file).  Each record carries
- * the SHA-256 of the line before it; checkpoints in a second file (count, head and
- * their HMAC) are keyed with a key that lives elsewhere, so that truncation and
- * rewriting show.  A line never holds a secret or raw output.
+ * its line number as "seq" and, as "prev", the SHA-256 of the line before it.
+ * Checkpoints in a second file, PATH.checkpoints (count, head and their HMAC), are
+ * keyed with a key that lives elsewhere, so that truncation and rewriting show.
+ *
+ * A line never holds a secret or raw output: arguments and environment appear as
+ * one digest, keyed with the same key because a short password could be guessed
+ * from a plain one.  Equal calls have equal digests under one key.
+ *
+ * What this can't show, to one who can write both files: that records after the
+ * last checkpoint were changed (they are chained, not keyed), and that log and
+ * checkpoints were both put back to the state of the same earlier checkpoint.
+ * Send the checkpoints elsewhere where that matters.
+ *
+ * Nothing is forced to disk.  After a power cut the newest records can be missing.
+ * Where a checkpoint vouches for them, the next open says so and verify fails from
+ * then on: a power cut and a truncation look the same.
  */
 struct nacre_audit;
 
 /*
- * `path` is created 0600 when missing; `key_dir` (0700) holds audit.key, made at
- * first use.  A torn last line, as a crash leaves it, is set right here: the torn
- * bytes stay visible in a "recovered" record that says how many there were.
- * *ret_notice (may be NULL) receives a sentence about that, or "".
+ * `path` is created 0600 when missing, its missing directories 0700; `key_dir`
+ * (0700) holds audit.key, made at first use.  Refused with NACRE_ERR_USAGE: a link,
+ * anything but a plain file, a file of another user's or one that others may write,
+ * and a file that does not end like an audit log (it is left as it was).
+ *
+ * What a crash left is set right here and told in a "recovered" record: a torn last
+ * line (its length and an excerpt), records or checkpoints that are gone though
+ * they were vouched for and, when no other process has the log open, the latest
+ * runs that never ended.  `ret_notice` (may be NULL) receives sentences about that,
+ * or "".
+ *
+ * A handle may be shared between threads.  It belongs to the process that opened
+ * it: a forked child closes its fds and does not use it.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_audit_open(const char *path, const char *key_dir,
                                                     struct nacre_audit **ret_audit,
@@ -42,7 +65,11 @@ struct nacre_audit_run {
     const char *executor;              /* name, or NULL */
 };
 
-/* Before anything starts.  On failure nothing may run. */
+/*
+ * Before anything starts.  On failure nothing may run: the file is as it was.
+ * NACRE_ERR_UNAVAILABLE when another process keeps it locked for 5 s; NACRE_ERR_IO
+ * when it is full, deleted or was cut behind our back.
+ */
 NACRE_MUST_CHECK enum nacre_status nacre_audit_begin(struct nacre_audit *audit,
                                                      const struct nacre_audit_run *run,
                                                      struct nacre_error *err);
@@ -61,9 +88,40 @@ struct nacre_audit_report {
     uint64_t after_checkpoint; /* records since the last checkpoint: chained, not keyed */
 };
 
-/* NACRE_ERR_PARSE with file:line says where the chain breaks and how. */
+/*
+ * Follows the chain from line 1 and checks every checkpoint against it.  Live writers
+ * are not held up: it looks at the files as they were when it began.
+ * NACRE_ERR_PARSE with file:line says where the chain breaks and how.  Needs the key
+ * (NACRE_ERR_NOT_FOUND), which it never makes.
+ */
 NACRE_MUST_CHECK enum nacre_status nacre_audit_verify(const char *path, const char *key_dir,
                                                       struct nacre_audit_report *ret_report,
                                                       struct nacre_error *err);
+
+/* ---- reading, for `nacre audit show` and `tail`; no key, no lock ---- */
+
+/* Where reading goes on.  Zeroed is the start of the file. */
+struct nacre_audit_cursor {
+    uint64_t offset;
+    uint64_t lines; /* before `offset` */
+};
+
+/*
+ * Hand every whole line from the cursor on to `each`, until it returns false; the
+ * cursor then stands behind the last one handed over.  A line that is being written
+ * is left for the next call, so calling again and again follows the log.  `text` is
+ * JSON, terminated, and safe to print: a line with control characters or bytes that
+ * are not UTF-8 is NACRE_ERR_PARSE, and so is one that is too long to be ours.
+ * NACRE_ERR_IO when the file has become shorter than the cursor.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_audit_read(const char *path, struct nacre_audit_cursor *cursor,
+                 bool (*each)(void *data, uint64_t line, const char *text, size_t count),
+                 void *data, struct nacre_error *err);
+
+/* The cursor from which the last `lines` whole lines are read. */
+NACRE_MUST_CHECK enum nacre_status nacre_audit_tail(const char *path, uint64_t lines,
+                                                    struct nacre_audit_cursor *ret_cursor,
+                                                    struct nacre_error *err);
 
 #endif

@@ -16,6 +16,8 @@ struct nacre_executor_options {
     const char *cache_dir;   /* for compiled code; NULL: none */
     const char *key_dir;     /* where the key that authenticates the cache lives */
     const char *scratch_dir; /* for private directories; NULL: chosen */
+    const char *const *protected_paths; /* NULL-terminated: nacre's own directories, denied
+                                           to every guest; or NULL */
     bool in_process;         /* run guests in this process: no jail, no kill */
     uint32_t landlock_min;   /* --require-landlock N; 0: use what there is */
     /* Told about once a second while something slow goes on; may be NULL. */

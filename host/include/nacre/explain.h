@@ -9,7 +9,8 @@
  */
 struct nacre_answer {
     bool allowed;
-    bool read, write;          /* for paths */
+    bool is_path;              /* then `allowed` is `read`, and both of these hold */
+    bool read, write;
     char rule[64];
     struct nacre_place place;
     char text[512];

@@ -19,6 +19,7 @@
  */
 
 #include "nacre/audit.h"
+#include "nacre/cache.h"
 #include "nacre/error.h"
 #include "nacre/executor.h"
 #include "nacre/explain.h"
@@ -94,9 +95,6 @@ NACRE_MUST_CHECK enum nacre_status nacre_cache_add(struct nacre_engine *engine,
                                                    uint64_t timeout_ms,
                                                    struct nacre_error *err);
 
-struct nacre_cache_report {
-    uint64_t entries, bytes;
-};
 NACRE_MUST_CHECK enum nacre_status nacre_cache_report(struct nacre_engine *engine,
                                                       struct nacre_cache_report *ret_report,
                                                       struct nacre_error *err);

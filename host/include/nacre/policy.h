@@ -128,6 +128,7 @@ struct nacre_policy {
     char *source;  /* as an error would name it: a path, or "(no policy)" */
     char *name;    /* metadata.name */
     char *version; /* metadata.version, or NULL */
+    struct nacre_place name_place, version_place;
     struct nacre_digest digest; /* of the document's bytes, as sha256sum prints it */
 
     enum nacre_level level;

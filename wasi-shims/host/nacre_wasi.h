@@ -106,11 +106,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_wasi_end(struct nacre_wasi *wasi,
 
 /* ---- the functions ---- */
 
-/* How an argument or result looks to the engine: one 64-bit cell each. */
+/* How an argument or result looks to the engine: one cell each. */
 union nacre_wasi_cell {
     int32_t i32;
     int64_t i64;
-    _Alignas(16) unsigned char raw[16];
+    unsigned char raw[16];
 };
 
 #define NACRE_WASI_UNWIND (-1) /* leave the guest now: record->ending says why */

@@ -1,0 +1,43 @@
+#ifndef NACRE_LANDLOCK_H
+#define NACRE_LANDLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nacre/error.h"
+
+/*
+ * Landlock, a second wall: what a process may open, whatever fds and bugs it has.
+ * It is used at whatever ABI the kernel has.  It judges opens, not fds that are
+ * already open, and none of O_PATH, stat, chmod and utimes.
+ */
+struct nacre_landlock_rule {
+    int dir_fd;    /* a directory (O_PATH will do); all that lies below it */
+    bool writable; /* read and list; with `writable` also change, make and remove files,
+                      directories and symbolic links.  Never execute, never make devices,
+                      sockets or FIFOs */
+};
+
+/* The first ABI that judges everything we ask for. */
+#define NACRE_LANDLOCK_ABI_FULL 6
+
+/* 0 when the kernel has none, it is switched off, or an outer sandbox hides it. */
+uint32_t nacre_landlock_abi(void);
+
+/*
+ * Confine this thread and its later children to `rules` (none: no file at all), to no
+ * TCP, and to signals and abstract sockets of its own domain, as far as the ABI goes;
+ * for good.  Sets no_new_privs.  *ret_abi is what holds; 0: there is no Landlock and
+ * nothing changed, which is for the caller to judge.  With ABI 1 a rename or link from
+ * one directory to another fails with EXDEV even below one writable rule.
+ * On failure nothing is confined.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_landlock_enforce(const struct nacre_landlock_rule *rules, size_t count,
+                       uint32_t *ret_abi, struct nacre_error *err);
+
+/* In short words what `abi` does not judge; "" from NACRE_LANDLOCK_ABI_FULL on. */
+const char *nacre_landlock_lacks(uint32_t abi);
+
+#endif

@@ -1,0 +1,199 @@
+#include "mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "nacre/path.h"
+#include "nacre/text.h"
+
+#define DENIED_MAX 4096
+
+static enum nacre_status deny(struct nacre_open_mount *open, const char *name,
+                              struct nacre_error *err)
+{
+    char **grown;
+
+    for (uint32_t i = 0; i < open->denied_count; i++)
+        if (strcmp(open->denied[i], name) == 0)
+            return NACRE_OK;
+    if (open->denied_count == DENIED_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d denied paths", DENIED_MAX);
+    grown = realloc(open->denied, (open->denied_count + 1u) * sizeof(*grown));
+    if (!grown)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "denied paths");
+    open->denied = grown;
+    open->denied[open->denied_count] = strdup(name);
+    if (!open->denied[open->denied_count])
+        return nacre_fail(err, NACRE_ERR_MEMORY, "denied paths");
+    open->denied_count++;
+    return NACRE_OK;
+}
+
+/* The name that the kernel has for an fd, links resolved. */
+static bool real_name(int fd, char ret_path[NACRE_PATH_MAX])
+{
+    char link[40];
+    ssize_t length;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    length = readlink(link, ret_path, NACRE_PATH_MAX - 1);
+    if (length <= 0 || ret_path[0] != '/')
+        return false;
+    ret_path[length] = '\0';
+    return true;
+}
+
+/* `path` as written, and as its existing part is really called. */
+static bool real_path(const char *path, char ret_path[NACRE_PATH_MAX])
+{
+    NACRE_AUTO(nacre_heap_guard) char *resolved = realpath(path, NULL);
+    char parent[NACRE_PATH_MAX];
+    char *slash;
+
+    if (resolved)
+        return snprintf(ret_path, NACRE_PATH_MAX, "%s", resolved) < NACRE_PATH_MAX;
+    /* Not there yet: its directory may be, under another name. */
+    if (snprintf(parent, sizeof(parent), "%s", path) >= (int)sizeof(parent))
+        return false;
+    slash = strrchr(parent, '/');
+    if (!slash || slash == parent)
+        return false;
+    *slash = '\0';
+    if (!real_path(parent, ret_path))
+        return false;
+    return strlen(ret_path) + 1 + strlen(slash + 1) < NACRE_PATH_MAX &&
+           sprintf(ret_path + strlen(ret_path), "/%s", slash + 1) > 0;
+}
+
+/* Judge one denied host path against the directory that was opened. */
+static enum nacre_status deny_host_path(struct nacre_open_mount *open, const char *directory,
+                                        const char *denied, struct nacre_error *err)
+{
+    const char *rest;
+
+    if (nacre_path_is_below(denied, directory, &rest) && rest[0])
+        return deny(open, rest, err);
+    if (nacre_path_is_below(directory, denied, NULL))
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "mount '%.100s': its directory %.150s lies within the denied path "
+                          "%.150s",
+                          open->mount->guest, directory, denied);
+    return NACRE_OK;
+}
+
+static enum nacre_status deny_host_paths(struct nacre_open_mount *open,
+                                         const char *const *paths, size_t count,
+                                         struct nacre_error *err)
+{
+    char directory[NACRE_PATH_MAX], real[NACRE_PATH_MAX];
+
+    if (!real_name(open->fd, directory))
+        return nacre_fail(err, NACRE_ERR_IO, "mount '%.100s': its real name can't be found",
+                          open->mount->guest);
+    for (size_t i = 0; i < count; i++) {
+        enum nacre_status status = deny_host_path(open, directory, paths[i], err);
+
+        if (status == NACRE_OK && real_path(paths[i], real))
+            status = deny_host_path(open, directory, real, err);
+        if (status != NACRE_OK)
+            return status;
+    }
+    return NACRE_OK;
+}
+
+/* What the kernel shows of itself is never a guest's: /proc/self/mem is a regular
+ * file and would be the end of everything. */
+static bool is_kernel_filesystem(int fd)
+{
+    static const long magics[] = { PROC_SUPER_MAGIC,   SYSFS_MAGIC,    DEBUGFS_MAGIC,
+                                   TRACEFS_MAGIC,      SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC,
+                                   CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,  DEVPTS_SUPER_MAGIC };
+    struct statfs info;
+
+    if (fstatfs(fd, &info) != 0)
+        return true;
+    for (size_t i = 0; i < NACRE_COUNT(magics); i++)
+        if (info.f_type == magics[i])
+            return true;
+    return false;
+}
+
+static enum nacre_status open_one(const struct nacre_plan *plan, const struct nacre_mount *mount,
+                                  struct nacre_open_mount *open_mount, struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    open_mount->fd = open(mount->host, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
+    if (open_mount->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "mount '%.100s': %s %s; make it, or map another directory with "
+                          "--mount %.100s=DIR",
+                          mount->guest, nacre_text_shown(shown, mount->host),
+                          errno == ENOENT ? "does not exist" : "is not a directory",
+                          mount->guest);
+    if (open_mount->fd < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "mount '%.100s': can't open %s", mount->guest,
+                          nacre_text_shown(shown, mount->host));
+    if (is_kernel_filesystem(open_mount->fd))
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "mount '%.100s': %s is on a kernel filesystem, which no guest may see",
+                          mount->guest, nacre_text_shown(shown, mount->host));
+    return deny_host_paths(open_mount, (const char *const *)plan->denied_host_paths,
+                           plan->denied_host_count, err);
+}
+
+enum nacre_status nacre_mounts_open(const struct nacre_plan *plan,
+                                    const char *const *protected_paths,
+                                    struct nacre_open_mounts *ret_mounts,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
+    size_t protected_count = 0;
+
+    while (protected_paths && protected_paths[protected_count])
+        protected_count++;
+    mounts.items = calloc(plan->mount_count + 1u, sizeof(*mounts.items));
+    if (!mounts.items)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "mounts");
+    for (uint32_t i = 0; i < plan->mount_count; i++) {
+        struct nacre_open_mount *open_mount = &mounts.items[i];
+        enum nacre_status status = NACRE_OK;
+
+        *open_mount = (struct nacre_open_mount){ .mount = &plan->mounts[i], .fd = -1 };
+        mounts.count++;
+        for (uint32_t k = 0; k < plan->mounts[i].denied_count && status == NACRE_OK; k++)
+            status = deny(open_mount, plan->mounts[i].denied[k], err);
+        if (status != NACRE_OK)
+            return status;
+        if (!plan->mounts[i].host) {
+            mounts.has_private = true;
+            continue;
+        }
+        status = open_one(plan, &plan->mounts[i], open_mount, err);
+        if (status == NACRE_OK)
+            status = deny_host_paths(open_mount, protected_paths, protected_count, err);
+        if (status != NACRE_OK)
+            return status;
+    }
+    *ret_mounts = mounts;
+    mounts = (struct nacre_open_mounts){ 0 };
+    return NACRE_OK;
+}
+
+void nacre_mounts_clear(struct nacre_open_mounts *mounts)
+{
+    for (uint32_t i = 0; i < mounts->count; i++) {
+        if (mounts->items[i].fd >= 0)
+            (void)close(mounts->items[i].fd);
+        for (uint32_t k = 0; k < mounts->items[i].denied_count; k++)
+            free(mounts->items[i].denied[k]);
+        free(mounts->items[i].denied);
+    }
+    free(mounts->items);
+    *mounts = (struct nacre_open_mounts){ 0 };
+}

@@ -1,0 +1,38 @@
+#ifndef NACRE_MOUNTS_H
+#define NACRE_MOUNTS_H
+
+#include "nacre/error.h"
+#include "nacre/own.h"
+#include "nacre/plan.h"
+
+/*
+ * A plan's mounts, opened: each host directory is looked up once, here, and only
+ * its fd is used from then on.  Denied names are judged again by the directories'
+ * real names, because a plan knows only what a caller wrote.
+ */
+struct nacre_open_mount {
+    const struct nacre_mount *mount; /* the plan's */
+    int fd;                          /* -1 for a private one */
+    char **denied;                   /* the plan's and those found here */
+    uint32_t denied_count;
+};
+
+struct nacre_open_mounts {
+    struct nacre_open_mount *items;
+    uint32_t count;
+    bool has_private;
+};
+
+/*
+ * `protected` (NULL-terminated, may be NULL): nacre's own directories, denied in
+ * every mount that is above them.  NACRE_ERR_NOT_RUNNABLE names the mount that is
+ * missing, is no directory, lies on a kernel filesystem or within a denied path,
+ * with its place in the policy `source`.
+ */
+NACRE_MUST_CHECK enum nacre_status nacre_mounts_open(const struct nacre_plan *plan,
+                                                     const char *const *protected_paths,
+                                                     struct nacre_open_mounts *ret_mounts,
+                                                     struct nacre_error *err);
+void nacre_mounts_clear(struct nacre_open_mounts *mounts);
+
+#endif

@@ -1,0 +1,519 @@
+/*
+ * The wasm executor: takes a plan and a module, finds or makes a worker for them, and
+ * holds the deadline while the guest runs.  What comes back from a worker is believed
+ * only after it was copied and checked: a guest may have taken the worker over.
+ */
+#include <assert.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+
+#include "landlock.h"
+#include "nacre/clock.h"
+#include "nacre/cache.h"
+#include "nacre/executor.h"
+#include "nacre/module.h"
+#include "seccomp.h"
+#include "wt_inprocess.h"
+#include "wt_pool.h"
+#include "wt_result.h"
+#include "wt_source.h"
+
+#define PIN_NS (2 * NACRE_NS_PER_MS)     /* then the worker may leave the caller's core */
+#define SLICE_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
+#define NUDGE_NS (20 * NACRE_NS_PER_MS)  /* between signals once the time is up */
+#define GRACE_NS (150 * NACRE_NS_PER_MS) /* from the deadline to SIGKILL */
+
+struct executor {
+    struct nacre_executor base;
+    struct nacre_executor_options options;
+    struct wt_zygote *zygote;
+    struct wt_source *source;
+    struct wt_pool *pool;
+    struct wt_inprocess *inprocess; /* instead of the pool, when asked for by name */
+    struct nacre_cpu_share *cpu_share;
+    cpu_set_t cpus; /* that this process may use */
+    _Atomic int cancelled; /* a signal's number */
+};
+
+static struct executor *executor_of(struct nacre_executor *base)
+{
+    return (struct executor *)base;
+}
+
+/* ---- opening: what stands here ---- */
+
+static void add_walls(struct executor *executor)
+{
+    struct nacre_executor *base = &executor->base;
+    uint32_t abi = nacre_landlock_abi();
+    bool jailed = !executor->options.in_process;
+
+    nacre_mechanism_add(base, "wasm", true, "wasmtime " WASMTIME_VERSION
+                                            ", preview1 by nacre's own shims");
+    nacre_mechanism_add(base, "worker", jailed,
+                        jailed ? "own process, killable; one plan, one module"
+                               : "in-process: a stuck or broken guest takes the caller along");
+    nacre_mechanism_add(base, "seccomp", jailed,
+                        jailed ? "allowlist; no exec, no fork, no socket"
+                               : "in-process: no system call filter");
+    if (!jailed)
+        nacre_mechanism_add(base, "landlock", false, "in-process: the shims alone bound paths");
+    else if (abi == 0)
+        nacre_mechanism_add(base, "landlock", false, "this kernel has none");
+    else if (nacre_landlock_lacks(abi)[0])
+        nacre_mechanism_add(base, "landlock", true, "ABI %u; lacks: %s", abi,
+                            nacre_landlock_lacks(abi));
+    else
+        nacre_mechanism_add(base, "landlock", true, "ABI %u", abi);
+    nacre_mechanism_add(base, "rlimits", jailed, jailed ? "data, files, file size, no core"
+                                                        : "in-process: none");
+    nacre_mechanism_add(base, "memory", true, "nacre's own allocator: exact sum and peak");
+    nacre_mechanism_add(base, "fuel", true, "counted for every instruction");
+    nacre_mechanism_add(base, "deadline", true,
+                        jailed ? "epoch interrupt, SIGKILL 150 ms later"
+                               : "epoch interrupt only");
+    if (executor->cpu_share)
+        nacre_mechanism_add(base, "cpu_shares", true, "%s",
+                            nacre_cpu_share_text(executor->cpu_share));
+}
+
+static enum nacre_status open_parts(struct executor *executor, struct nacre_error *err)
+{
+    const struct nacre_executor_options *options = &executor->options;
+    enum nacre_status status = nacre_seccomp_probe(err);
+
+    /* First, so that it gets ready while we do the rest. */
+    if (status == NACRE_OK)
+        status = wt_zygote_start(options->program, &executor->zygote, err);
+    if (status == NACRE_OK && !options->in_process)
+        status = nacre_cpu_share_open(&executor->cpu_share, err);
+    if (status == NACRE_OK)
+        status = wt_source_open(options, &executor->source, err);
+    if (status == NACRE_OK && options->in_process)
+        status = wt_inprocess_open(options, &executor->inprocess, err);
+    else if (status == NACRE_OK)
+        status = wt_pool_open(executor->zygote, options, executor->cpu_share, &executor->pool,
+                              err);
+    return status;
+}
+
+static void executor_free(struct nacre_executor *base)
+{
+    struct executor *executor = executor_of(base);
+
+    if (!executor)
+        return;
+    wt_pool_free(executor->pool);
+    wt_inprocess_free(executor->inprocess);
+    wt_source_free(executor->source);
+    nacre_cpu_share_free(executor->cpu_share);
+    wt_zygote_free(executor->zygote);
+    free(executor);
+}
+
+static enum nacre_status executor_open(const struct nacre_executor_options *options,
+                                       struct nacre_executor **ret_executor,
+                                       struct nacre_error *err)
+{
+    struct executor *executor = calloc(1, sizeof(*executor));
+    enum nacre_status status;
+
+    if (!executor)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "executor");
+    executor->base.ops = &nacre_wasm_executor;
+    executor->options = *options;
+    (void)sched_getaffinity(0, sizeof(executor->cpus), &executor->cpus);
+    status = open_parts(executor, err);
+    if (status != NACRE_OK) {
+        executor_free(&executor->base);
+        return status;
+    }
+    executor->base.features =
+        NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |
+        NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
+        NACRE_FEATURE_PROCESSES | NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
+        NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL;
+    if (executor->cpu_share) {
+        executor->base.features |= NACRE_FEATURE_CPU_SHARES_LOW;
+        if (nacre_cpu_share_kind(executor->cpu_share) != NACRE_CPU_SHARE_NICE)
+            executor->base.features |= NACRE_FEATURE_CPU_SHARES_ANY;
+    }
+    add_walls(executor);
+    *ret_executor = &executor->base;
+    return NACRE_OK;
+}
+
+/* ---- one call ---- */
+
+static enum nacre_status write_call(struct wt_worker *worker, const struct nacre_plan *plan,
+                                    const struct nacre_tool *tool,
+                                    const struct nacre_request *request, uint64_t deadline_ns,
+                                    struct nacre_error *err)
+{
+    struct wt_share *share = worker->share;
+    struct wt_cursor cursor = { share->text, share->text + sizeof(share->text), false };
+    uint32_t arguments = 1, environment = 0;
+
+    wt_put_text(&cursor, tool->name);
+    for (; request->arguments && request->arguments[arguments - 1]; arguments++)
+        wt_put_text(&cursor, request->arguments[arguments - 1]);
+    for (; request->environment && request->environment[environment]; environment++)
+        wt_put_text(&cursor, request->environment[environment]);
+    if (request->invoke)
+        wt_put_text(&cursor, request->invoke);
+    if (cursor.failed || arguments + environment > WT_TEXT_COUNT_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "arguments and environment are over %zu bytes or %d texts",
+                          WT_TEXT_BYTES, WT_TEXT_COUNT_MAX);
+    share->argument_count = arguments;
+    share->environment_count = environment;
+    share->has_invoke = request->invoke != NULL;
+    share->has_input = request->input_fd >= 0;
+    share->is_streamed = request->on_output != NULL;
+    share->deadline_ns = deadline_ns;
+    share->fuel_max = plan->limits.fuel_max;
+    memset(&share->record, 0, offsetof(struct nacre_wasi_record, denials));
+    share->reply.outcome = NACRE_OUTCOME_NONE;
+    if (share->has_input) {
+        struct wt_message message = { .request = WT_REQUEST_NONE };
+
+        if (!wt_send(worker->control, &message, &request->input_fd, 1))
+            return nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
+    }
+    return NACRE_OK;
+}
+
+static const unsigned char *output_of(const struct wt_worker *worker, int stream)
+{
+    return wt_share_output(worker->share, worker->output_bytes_max, stream);
+}
+
+static void drain(const struct wt_worker *worker, const struct nacre_request *request,
+                  uint64_t shown[2])
+{
+    for (int stream = 0; request->on_output && stream < 2; stream++) {
+        uint64_t there = wt_result_output(&worker->share->record, stream,
+                                          worker->output_bytes_max);
+
+        if (there > shown[stream])
+            request->on_output(request->on_output_data, stream + 1,
+                               (const char *)output_of(worker, stream) + shown[stream],
+                               there - shown[stream]);
+        shown[stream] = there;
+    }
+}
+
+/* A hand-over within one core costs a tenth of one across cores; but a guest that
+ * really works shall not compete with its caller. */
+static void pin(struct wt_worker *worker)
+{
+    int cpu = sched_getcpu();
+    cpu_set_t one;
+
+    if (cpu < 0 || cpu == worker->pinned_cpu)
+        return;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    if (sched_setaffinity(worker->child.pid, sizeof(one), &one) == 0)
+        worker->pinned_cpu = cpu;
+}
+
+static void unpin(const struct executor *executor, struct wt_worker *worker)
+{
+    if (worker->pinned_cpu >= 0)
+        (void)sched_setaffinity(worker->child.pid, sizeof(executor->cpus), &executor->cpus);
+    worker->pinned_cpu = -1;
+}
+
+enum wait_end {
+    WAIT_DONE,
+    WAIT_DIED,
+    WAIT_OVERRUN,
+    WAIT_CANCELLED,
+};
+
+static enum wait_end await(struct executor *executor, struct wt_worker *worker,
+                           const struct nacre_request *request, uint64_t deadline_ns,
+                           uint64_t shown[2])
+{
+    struct wt_share *share = worker->share;
+    uint64_t start = nacre_clock_ns(), now = start, next;
+    uint32_t word;
+
+    while ((word = atomic_load(&share->word)) != 0) {
+        if (word & FUTEX_OWNER_DIED)
+            return WAIT_DIED;
+        if (atomic_load(&executor->cancelled))
+            return WAIT_CANCELLED;
+        drain(worker, request, shown);
+        if (now >= deadline_ns + GRACE_NS)
+            return WAIT_OVERRUN;
+        if (now >= deadline_ns)
+            (void)pidfd_send_signal(worker->child.pidfd, SIGUSR1, NULL, 0);
+        if (now - start >= PIN_NS) {
+            unpin(executor, worker);
+            if (!wt_worker_lives(worker))
+                return WAIT_DIED;
+        }
+        next = now - start < PIN_NS ? start + PIN_NS : now + SLICE_NS;
+        if (now >= deadline_ns)
+            next = now + NUDGE_NS;
+        else if (next > deadline_ns)
+            next = deadline_ns;
+        (void)wt_futex_wait(&share->word, word, next - now);
+        now = nacre_clock_ns();
+    }
+    return WAIT_DONE;
+}
+
+static const char *signal_reason(int number)
+{
+    if (number == SIGSYS)
+        return "the worker made a system call that its filter forbids";
+    return "the worker was killed";
+}
+
+static void end_by_force(struct executor *executor, struct wt_worker *worker,
+                         enum wait_end end, struct nacre_result *result)
+{
+    int status = wt_zygote_reap(executor->zygote, &worker->child);
+
+    result->outcome = NACRE_OUTCOME_KILLED;
+    result->usage.fuel_exact = false;
+    if (end == WAIT_OVERRUN) {
+        result->outcome = NACRE_OUTCOME_TIMED_OUT;
+    } else if (end == WAIT_CANCELLED) {
+        result->signal = atomic_load(&executor->cancelled);
+        (void)snprintf(result->reason, sizeof(result->reason), "cancelled");
+    } else {
+        result->signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL;
+        (void)snprintf(result->reason, sizeof(result->reason), "%s",
+                       signal_reason(result->signal));
+    }
+}
+
+static enum nacre_status call(struct executor *executor, struct wt_worker *worker,
+                              const struct nacre_plan *plan, const struct nacre_tool *tool,
+                              const struct nacre_request *request, uint64_t deadline_ns,
+                              struct nacre_result *result, bool *ret_healthy,
+                              struct nacre_error *err)
+{
+    struct wt_share *share = worker->share;
+    uint64_t shown[2] = { 0, 0 };
+    enum wait_end end;
+    enum nacre_status status;
+
+    *ret_healthy = false;
+    status = write_call(worker, plan, tool, request, deadline_ns, err);
+    if (status != NACRE_OK)
+        return status;
+    pin(worker);
+    atomic_store(&share->word, (uint32_t)worker->child.pid | FUTEX_WAITERS);
+    wt_futex_wake(&share->word);
+    end = await(executor, worker, request, deadline_ns, shown);
+    if (end == WAIT_DONE) {
+        status = wt_result_reply(&share->reply, result, err);
+        *ret_healthy = status != NACRE_ERR_BACKEND &&
+                       (result->outcome == NACRE_OUTCOME_EXITED ||
+                        result->outcome == NACRE_OUTCOME_TRAPPED ||
+                        result->outcome == NACRE_OUTCOME_OUT_OF_FUEL);
+    } else {
+        end_by_force(executor, worker, end, result);
+    }
+    if (status != NACRE_OK)
+        return status;
+    drain(worker, request, shown);
+    return wt_result_record(&share->record, (const unsigned char *[]){ output_of(worker, 0),
+                                                                       output_of(worker, 1) },
+                            worker->output_bytes_max, plan, request, result, err);
+}
+
+/* Says what is wrong with a module before any time is spent on it. */
+static enum nacre_status check_module(const struct nacre_tool *tool,
+                                      const struct nacre_request *request,
+                                      struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
+    enum nacre_status status = nacre_module_read(tool, &info, err);
+    char names[300] = "";
+    size_t used = 0;
+
+    if (status != NACRE_OK)
+        return status;
+    if (info->refused[0])
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%.100s: %s", tool->name, info->refused);
+    for (uint32_t i = 0; i < info->import_count && used < sizeof(names); i++) {
+        const struct nacre_module_item *item = &info->imports[i];
+
+        if (!item->known)
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.60s.%.60s",
+                                     used ? ", " : "", item->module, item->name);
+    }
+    if (names[0])
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "%.100s imports what nacre does not have: %s", tool->name, names);
+    if (info->is_reactor && !request->invoke)
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "%.100s is a reactor (it has no _start): name one of its exports with "
+                          "--invoke; 'nacre inspect' lists them",
+                          tool->name);
+    return NACRE_OK;
+}
+
+static enum nacre_status worker_for(struct executor *executor, const struct nacre_plan *plan,
+                                    const struct nacre_tool *tool,
+                                    const struct nacre_request *request, uint64_t deadline_ns,
+                                    uint64_t *ret_compile_ns, struct wt_worker **ret_worker,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int code_fd = -1;
+    struct nacre_digest key;
+    struct nacre_hasher hasher;
+    struct wt_worker *worker;
+    enum nacre_status status;
+
+    nacre_hash_init(&hasher);
+    nacre_hash_add(&hasher, plan->digest.bytes, sizeof(plan->digest.bytes));
+    nacre_hash_add(&hasher, tool->digest.bytes, sizeof(tool->digest.bytes));
+    key = nacre_hash_end(&hasher);
+    while ((worker = wt_pool_get(executor->pool, &key)) != NULL) {
+        if (atomic_load(&worker->share->word) == 0 && wt_worker_lives(worker)) {
+            *ret_worker = worker;
+            return NACRE_OK;
+        }
+        (void)wt_pool_drop(executor->pool, worker);
+    }
+    status = check_module(tool, request, err);
+    if (status == NACRE_OK)
+        status = wt_source_get(executor->source, executor->zygote, tool, deadline_ns, &code_fd,
+                               ret_compile_ns, err);
+    if (status != NACRE_OK)
+        return status;
+    return wt_pool_make(executor->pool, &key, plan, tool, code_fd, deadline_ns, ret_worker, err);
+}
+
+/* Time was up before the guest began: an outcome like any other. */
+static enum nacre_status timed_out(struct nacre_result *result, const struct nacre_error *err)
+{
+    result->outcome = NACRE_OUTCOME_TIMED_OUT;
+    (void)snprintf(result->reason, sizeof(result->reason), "%s", err->text);
+    return NACRE_OK;
+}
+
+static enum nacre_status run_in_worker(struct executor *executor, const struct nacre_plan *plan,
+                                       const struct nacre_tool *tool,
+                                       const struct nacre_request *request,
+                                       uint64_t deadline_ns, struct nacre_result *result,
+                                       struct nacre_error *err)
+{
+    struct wt_worker *worker;
+    enum nacre_status status;
+    bool healthy;
+
+    status = worker_for(executor, plan, tool, request, deadline_ns, &result->usage.compile_ns,
+                        &worker, err);
+    if (status == NACRE_ERR_TIMEOUT)
+        return timed_out(result, err);
+    if (status != NACRE_OK)
+        return status;
+    status = call(executor, worker, plan, tool, request, deadline_ns, result, &healthy, err);
+    if (healthy)
+        wt_pool_keep(executor->pool, worker);
+    else
+        (void)wt_pool_drop(executor->pool, worker);
+    return status;
+}
+
+static enum nacre_status executor_run(struct nacre_executor *base, const struct nacre_plan *plan,
+                                      const struct nacre_tool *tool,
+                                      const struct nacre_request *request,
+                                      struct nacre_result *result, struct nacre_error *err)
+{
+    struct executor *executor = executor_of(base);
+    uint64_t deadline_ns = nacre_clock_ns() + plan->limits.wall_ms_max * NACRE_NS_PER_MS;
+    NACRE_AUTO(nacre_fd_guard) int code_fd = -1;
+    enum nacre_status status;
+
+    if (!executor->inprocess)
+        return run_in_worker(executor, plan, tool, request, deadline_ns, result, err);
+    if (!wt_inprocess_has(executor->inprocess, tool)) {
+        status = check_module(tool, request, err);
+        if (status == NACRE_OK)
+            status = wt_source_get(executor->source, executor->zygote, tool, deadline_ns,
+                                   &code_fd, &result->usage.compile_ns, err);
+        if (status == NACRE_ERR_TIMEOUT)
+            return timed_out(result, err);
+        if (status == NACRE_OK)
+            status = wt_inprocess_load(executor->inprocess, tool, code_fd, err);
+        if (status != NACRE_OK)
+            return status;
+    }
+    return wt_inprocess_run(executor->inprocess, plan, tool, request, deadline_ns, result, err);
+}
+
+static void executor_cancel(struct nacre_executor *base, int signal)
+{
+    atomic_store(&executor_of(base)->cancelled, signal);
+}
+
+const struct nacre_executor_ops nacre_wasm_executor = {
+    .name = "wasm",
+    .open = executor_open,
+    .run = executor_run,
+    .cancel = executor_cancel,
+    .free = executor_free,
+};
+
+/* ---- the cache, for whoever looks after it ---- */
+
+static enum nacre_status cache_of(struct nacre_executor *base, struct wt_cache **ret_cache,
+                                  struct nacre_error *err)
+{
+    assert(base->ops == &nacre_wasm_executor);
+    *ret_cache = wt_source_cache(executor_of(base)->source);
+    if (!*ret_cache)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "this engine keeps no compiled code");
+    return NACRE_OK;
+}
+
+enum nacre_status nacre_wasm_cache_add(struct nacre_executor *base,
+                                       const struct nacre_tool *tool, uint64_t timeout_ms,
+                                       struct nacre_error *err)
+{
+    struct executor *executor = executor_of(base);
+    NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
+    struct wt_cache *cache;
+    enum nacre_status status = cache_of(base, &cache, err);
+
+    if (status == NACRE_OK)
+        status = nacre_module_read(tool, &info, err);
+    if (status != NACRE_OK)
+        return status;
+    return wt_source_add(executor->source, executor->zygote, tool, timeout_ms, err);
+}
+
+enum nacre_status nacre_wasm_cache_report(struct nacre_executor *base,
+                                          struct nacre_cache_report *ret_report,
+                                          struct nacre_error *err)
+{
+    struct wt_cache *cache;
+    enum nacre_status status = cache_of(base, &cache, err);
+
+    return status == NACRE_OK ? wt_cache_report(cache, ret_report, err) : status;
+}
+
+enum nacre_status nacre_wasm_cache_clear(struct nacre_executor *base,
+                                         struct nacre_cache_report *ret_removed,
+                                         struct nacre_error *err)
+{
+    struct wt_cache *cache;
+    enum nacre_status status = cache_of(base, &cache, err);
+
+    return status == NACRE_OK ? wt_cache_clear(cache, ret_removed, err) : status;
+}

@@ -1,0 +1,170 @@
+#include "wt_memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* What is zeroed by hand instead of given back to the kernel: a page fault costs
+ * more than clearing some pages that are in the cache. */
+#define ZERO_BYTES ((size_t)32 << 10)
+
+struct reservation {
+    unsigned char *base;
+    size_t reserved;  /* address space, guard included */
+    size_t committed; /* readable and writable from the base on; the rest traps */
+};
+
+struct memory {
+    struct reservation space;
+    size_t size, size_max; /* the guard above size_max is never made readable */
+    struct wt_account *account;
+};
+
+static _Thread_local struct wt_account *entered;
+static _Thread_local struct reservation kept;
+
+static wasmtime_error_t *refuse(struct wt_account *account)
+{
+    account->refused = true;
+    return wasmtime_error_new("over the memory limit");
+}
+
+void wt_account_enter(struct wt_account *account)
+{
+    entered = account;
+}
+
+bool wt_account_charge(struct wt_account *account, uint64_t bytes)
+{
+    if (bytes > account->bytes_max - account->bytes_now) {
+        account->refused = true;
+        return false;
+    }
+    account->bytes_now += bytes;
+    if (account->bytes_now > account->bytes_peak)
+        account->bytes_peak = account->bytes_now;
+    return true;
+}
+
+static bool commit(struct reservation *space, size_t size)
+{
+    if (size > space->committed) {
+        if (mprotect(space->base + space->committed, size - space->committed,
+                     PROT_READ | PROT_WRITE) != 0)
+            return false;
+    } else if (size < space->committed) {
+        /* Above its size a memory must trap, whatever an earlier run had there. */
+        if (mprotect(space->base + size, space->committed - size, PROT_NONE) != 0)
+            return false;
+    }
+    space->committed = size;
+    return true;
+}
+
+static unsigned char *memory_get(void *env, size_t *ret_size, size_t *ret_capacity)
+{
+    const struct memory *memory = env;
+
+    *ret_size = memory->size;
+    *ret_capacity = memory->size_max;
+    return memory->space.base;
+}
+
+static wasmtime_error_t *memory_grow(void *env, size_t new_size)
+{
+    struct memory *memory = env;
+    struct wt_account *account = memory->account;
+
+    assert(new_size >= memory->size);
+    if (new_size > memory->size_max ||
+        !wt_account_charge(account, new_size - memory->size))
+        return refuse(account);
+    if (!commit(&memory->space, new_size)) {
+        account->bytes_now -= new_size - memory->size;
+        return refuse(account);
+    }
+    memory->size = new_size;
+    account->memory.size = new_size;
+    return NULL;
+}
+
+/* Leaves nothing of the run behind, then keeps the address space for the next one. */
+static void memory_finalise(void *env)
+{
+    struct memory *memory = env;
+    struct reservation space = memory->space;
+    size_t by_hand = memory->size < ZERO_BYTES ? memory->size : ZERO_BYTES;
+
+    memory->account->bytes_now -= memory->size;
+    memory->account->memory = (struct nacre_wasi_memory){ 0 };
+    memset(space.base, 0, by_hand);
+    if (kept.base || (memory->size > by_hand &&
+                      madvise(space.base + by_hand, memory->size - by_hand, MADV_DONTNEED) != 0))
+        (void)munmap(space.base, space.reserved);
+    else
+        kept = space;
+    free(memory);
+}
+
+static bool reserve(struct reservation *ret_space, size_t size)
+{
+    struct reservation space = kept;
+
+    if (space.base && space.reserved == size) {
+        kept = (struct reservation){ 0 };
+        *ret_space = space;
+        return true;
+    }
+    space = (struct reservation){ .reserved = size };
+    space.base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space.base == MAP_FAILED)
+        return false;
+    *ret_space = space;
+    return true;
+}
+
+static wasmtime_error_t *memory_new(void *env, const wasm_memorytype_t *type, size_t minimum,
+                                    size_t maximum, size_t reserved, size_t guard,
+                                    wasmtime_linear_memory_t *ret_memory)
+{
+    struct wt_account *account = entered;
+    struct memory *memory;
+
+    (void)env;
+    (void)type;
+    (void)maximum;
+    assert(account && !account->memory.base);
+    if (minimum > reserved || !wt_account_charge(account, minimum))
+        return refuse(account);
+    memory = calloc(1, sizeof(*memory));
+    if (!memory || !reserve(&memory->space, reserved + guard)) {
+        free(memory);
+        account->bytes_now -= minimum;
+        return refuse(account);
+    }
+    if (!commit(&memory->space, minimum)) {
+        (void)munmap(memory->space.base, memory->space.reserved);
+        free(memory);
+        account->bytes_now -= minimum;
+        return refuse(account);
+    }
+    memory->size = minimum;
+    memory->size_max = reserved;
+    memory->account = account;
+    account->memory = (struct nacre_wasi_memory){ memory->space.base, minimum };
+    *ret_memory = (wasmtime_linear_memory_t){
+        .env = memory,
+        .get_memory = memory_get,
+        .grow_memory = memory_grow,
+        .finalizer = memory_finalise,
+    };
+    return NULL;
+}
+
+void wt_memory_configure(wasm_config_t *config)
+{
+    static wasmtime_memory_creator_t creator = { .new_memory = memory_new };
+
+    wasmtime_config_host_memory_creator_set(config, &creator);
+}

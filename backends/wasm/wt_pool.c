@@ -1,0 +1,282 @@
+#include "wt_pool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include "mounts.h"
+#include "nacre/clock.h"
+#include "wt_bounds.h"
+#include "wt_mounts.h"
+
+#define IDLE_MAX 32
+#define SETUP_SLICE_NS (10 * NACRE_NS_PER_MS)
+#define FILE_BYTES_MAX ((uint64_t)16 << 30) /* of one file in a mount */
+
+struct wt_pool {
+    struct wt_zygote *zygote;
+    const struct nacre_executor_options *options;
+    struct nacre_cpu_share *cpu_share;
+    pthread_mutex_t lock;
+    struct wt_worker *idle; /* most recently used first */
+    uint32_t idle_count;
+    struct nacre_scratch *scratch; /* made at first need */
+};
+
+enum nacre_status wt_pool_open(struct wt_zygote *zygote,
+                               const struct nacre_executor_options *options,
+                               struct nacre_cpu_share *cpu_share, struct wt_pool **ret_pool,
+                               struct nacre_error *err)
+{
+    struct wt_pool *pool = calloc(1, sizeof(*pool));
+
+    if (!pool)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "workers");
+    pool->zygote = zygote;
+    pool->options = options;
+    pool->cpu_share = cpu_share;
+    (void)pthread_mutex_init(&pool->lock, NULL);
+    *ret_pool = pool;
+    return NACRE_OK;
+}
+
+void wt_pool_free(struct wt_pool *pool)
+{
+    if (!pool)
+        return;
+    while (pool->idle) {
+        struct wt_worker *worker = pool->idle;
+
+        pool->idle = worker->next;
+        (void)wt_pool_drop(pool, worker);
+    }
+    nacre_scratch_free(pool->scratch);
+    (void)pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+bool wt_worker_lives(const struct wt_worker *worker)
+{
+    struct pollfd ended = { .fd = worker->child.pidfd, .events = POLLIN };
+
+    return poll(&ended, 1, 0) == 0;
+}
+
+struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct nacre_digest *key)
+{
+    struct wt_worker *found = NULL;
+
+    (void)pthread_mutex_lock(&pool->lock);
+    for (struct wt_worker **at = &pool->idle; *at; at = &(*at)->next) {
+        if (memcmp(&(*at)->key, key, sizeof(*key)) != 0)
+            continue;
+        found = *at;
+        *at = found->next;
+        pool->idle_count--;
+        break;
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return found;
+}
+
+void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker)
+{
+    struct wt_worker *oldest = NULL;
+
+    (void)pthread_mutex_lock(&pool->lock);
+    worker->next = pool->idle;
+    pool->idle = worker;
+    if (++pool->idle_count > IDLE_MAX) {
+        struct wt_worker **at = &pool->idle;
+
+        while ((*at)->next)
+            at = &(*at)->next;
+        oldest = *at;
+        *at = NULL;
+        pool->idle_count--;
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (oldest)
+        (void)wt_pool_drop(pool, oldest);
+}
+
+int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker)
+{
+    int status = -1;
+
+    if (worker->child.pid > 0)
+        status = wt_zygote_reap(pool->zygote, &worker->child);
+    if (worker->group.name[0])
+        nacre_cpu_share_release(pool->cpu_share, &worker->group);
+    if (worker->scratch[0])
+        nacre_scratch_drop(pool->scratch, worker->scratch);
+    if (worker->control >= 0)
+        (void)close(worker->control);
+    if (worker->share)
+        (void)munmap(worker->share, worker->share_size);
+    free(worker);
+    return status;
+}
+
+/* ---- making one ---- */
+
+static enum nacre_status scratch_of(struct wt_pool *pool, char ret_name[NACRE_SCRATCH_NAME],
+                                    int *ret_fd, struct nacre_error *err)
+{
+    enum nacre_status status = NACRE_OK;
+
+    (void)pthread_mutex_lock(&pool->lock);
+    if (!pool->scratch)
+        status = nacre_scratch_open(pool->options->scratch_dir, &pool->scratch, err);
+    (void)pthread_mutex_unlock(&pool->lock);
+    if (status != NACRE_OK)
+        return status;
+    return nacre_scratch_make(pool->scratch, ret_name, ret_fd, err);
+}
+
+static enum nacre_status map_share(struct wt_worker *worker, int *ret_fd,
+                                   struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = memfd_create("nacre-share",
+                                                     MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    void *mapped;
+
+    worker->share_size = wt_share_size(worker->output_bytes_max);
+    if (fd < 0 || ftruncate(fd, (off_t)worker->share_size) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "shared memory");
+    /* A worker that could make it shorter could kill its supervisor with SIGBUS. */
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "can't seal shared memory");
+    mapped = mmap(NULL, worker->share_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED)
+        return nacre_fail(err, NACRE_ERR_IO, "shared memory");
+    worker->share = mapped;
+    *ret_fd = nacre_fd_take(&fd);
+    return NACRE_OK;
+}
+
+static enum nacre_status write_setup(struct wt_worker *worker, const struct nacre_plan *plan,
+                                     const struct nacre_open_mounts *mounts,
+                                     struct nacre_error *err)
+{
+    struct wt_share *share = worker->share;
+    struct wt_cursor cursor = { share->text, share->text + sizeof(share->text), false };
+
+    share->setup.open_files_max = plan->limits.open_files_max;
+    share->setup.output_bytes_max = plan->limits.output_bytes_max;
+    share->setup.scratch_bytes_max = plan->limits.scratch_bytes_max;
+    share->setup.scratch_files_max = plan->limits.scratch_files_max;
+    share->setup.file_bytes_max = FILE_BYTES_MAX;
+    share->setup.mount_count = mounts->count;
+    share->setup.has_scratch = mounts->has_private;
+    wt_mounts_pack(&cursor, plan, mounts);
+    if (cursor.failed)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the mounts' names are over %zu bytes",
+                          WT_TEXT_BYTES);
+    share->setup.mount_text_bytes = (uint32_t)(cursor.at - share->text);
+    return NACRE_OK;
+}
+
+static enum nacre_status await_walls(struct wt_worker *worker, uint64_t deadline_ns,
+                                     struct nacre_error *err)
+{
+    struct wt_share *share = worker->share;
+    uint32_t word;
+
+    while ((word = atomic_load(&share->word)) != 0) {
+        if ((word & FUTEX_OWNER_DIED) || !wt_worker_lives(worker))
+            return nacre_fail(err, NACRE_ERR_BACKEND, "a worker died while it was set up");
+        if (nacre_clock_ns() >= deadline_ns)
+            return nacre_fail(err, NACRE_ERR_TIMEOUT, "the time was up before the guest began");
+        (void)wt_futex_wait(&share->word, word, SETUP_SLICE_NS);
+    }
+    if (atomic_load(&share->worker_tid) != (uint32_t)worker->child.pid) {
+        share->reply.reason[sizeof(share->reply.reason) - 1] = '\0';
+        return nacre_fail(err,
+                          share->reply.status < NACRE_STATUS_COUNT && share->reply.status
+                              ? share->reply.status
+                              : NACRE_ERR_BACKEND,
+                          "%.400s", share->reply.reason);
+    }
+    return NACRE_OK;
+}
+
+static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
+                               const struct nacre_plan *plan,
+                               const struct nacre_open_mounts *mounts, int share_fd, int code_fd,
+                               struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int scratch_fd = -1;
+    NACRE_AUTO(nacre_fd_guard) int theirs = -1;
+    int fds[WT_FDS_MAX];
+    uint32_t count = 0;
+    int pair[2];
+    enum nacre_status status;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "socketpair");
+    worker->control = pair[0];
+    theirs = pair[1];
+    if (mounts->has_private) {
+        status = scratch_of(pool, worker->scratch, &scratch_fd, err);
+        if (status != NACRE_OK)
+            return status;
+    }
+    if (mounts->count + 4 > WT_FDS_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d mounts", WT_FDS_MAX - 4);
+    fds[count++] = share_fd;
+    fds[count++] = code_fd;
+    fds[count++] = theirs;
+    if (scratch_fd >= 0)
+        fds[count++] = scratch_fd;
+    for (uint32_t i = 0; i < mounts->count; i++)
+        if (mounts->items[i].fd >= 0)
+            fds[count++] = mounts->items[i].fd;
+    status = wt_zygote_fork(pool->zygote, WT_REQUEST_SPAWN, fds, count, &worker->child, err);
+    if (status == NACRE_OK && plan->limits.cpu_shares > 0)
+        status = nacre_cpu_share_apply(pool->cpu_share, worker->child.pid,
+                                       plan->limits.cpu_shares, &worker->group, err);
+    return status;
+}
+
+enum nacre_status wt_pool_make(struct wt_pool *pool, const struct nacre_digest *key,
+                               const struct nacre_plan *plan, const struct nacre_tool *tool,
+                               int code_fd, uint64_t deadline_ns, struct wt_worker **ret_worker,
+                               struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
+    NACRE_AUTO(nacre_fd_guard) int share_fd = -1;
+    struct wt_worker *worker = calloc(1, sizeof(*worker));
+    enum nacre_status status;
+
+    if (!worker)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a worker");
+    worker->key = *key;
+    worker->control = worker->child.pidfd = worker->pinned_cpu = -1;
+    worker->output_bytes_max = plan->limits.output_bytes_max;
+    status = nacre_mounts_open(plan, pool->options->protected_paths, &mounts, err);
+    if (status == NACRE_OK)
+        status = map_share(worker, &share_fd, err);
+    if (status == NACRE_OK)
+        status = wt_bounds_make(plan, tool, &worker->share->setup.bounds, err);
+    if (status == NACRE_OK)
+        status = write_setup(worker, plan, &mounts, err);
+    if (status == NACRE_OK) {
+        worker->share->setup.landlock_min = pool->options->landlock_min;
+        atomic_store(&worker->share->word, WT_WORD_STARTING);
+        status = start(pool, worker, plan, &mounts, share_fd, code_fd, err);
+    }
+    if (status == NACRE_OK)
+        status = await_walls(worker, deadline_ns, err);
+    if (status != NACRE_OK) {
+        (void)wt_pool_drop(pool, worker);
+        return status;
+    }
+    *ret_worker = worker;
+    return NACRE_OK;
+}

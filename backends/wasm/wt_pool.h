@@ -1,0 +1,63 @@
+#ifndef WT_POOL_H
+#define WT_POOL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "cgroup.h"
+#include "nacre/executor.h"
+#include "nacre/own.h"
+#include "scratch_root.h"
+#include "wt_share.h"
+#include "wt_zygote.h"
+
+/*
+ * The supervisor's hold on its workers.  A worker serves one plan and one module and
+ * nothing else ever; idle ones wait here, the least recently used goes first.
+ */
+struct wt_worker {
+    struct wt_worker *next;
+    struct nacre_digest key; /* of plan and module */
+    struct wt_share *share;
+    size_t share_size;
+    uint64_t output_bytes_max;
+    struct wt_child child;
+    int control;
+    char scratch[NACRE_SCRATCH_NAME]; /* "" when it has none */
+    struct nacre_cpu_group group;
+    int pinned_cpu; /* -1: may run anywhere */
+};
+
+struct wt_pool;
+
+NACRE_MUST_CHECK enum nacre_status wt_pool_open(struct wt_zygote *zygote,
+                                                const struct nacre_executor_options *options,
+                                                struct nacre_cpu_share *cpu_share,
+                                                struct wt_pool **ret_pool,
+                                                struct nacre_error *err);
+void wt_pool_free(struct wt_pool *pool); /* kills what is idle; accepts NULL */
+
+/* An idle worker for `key`, or NULL. */
+struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct nacre_digest *key);
+
+/*
+ * A new worker, its walls raised and its module loaded.  NACRE_ERR_TIMEOUT when that
+ * took longer than the deadline.
+ */
+NACRE_MUST_CHECK enum nacre_status wt_pool_make(struct wt_pool *pool,
+                                                const struct nacre_digest *key,
+                                                const struct nacre_plan *plan,
+                                                const struct nacre_tool *tool, int code_fd,
+                                                uint64_t deadline_ns,
+                                                struct wt_worker **ret_worker,
+                                                struct nacre_error *err);
+
+/* After a run: kept for the next, or ended for good with all that it left.  The
+ * return value of drop is waitpid()'s status, or -1. */
+void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker);
+int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker);
+
+/* Is the process still there?  A word that is idle says nothing about that. */
+bool wt_worker_lives(const struct wt_worker *worker);
+
+#endif

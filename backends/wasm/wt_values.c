@@ -1,0 +1,164 @@
+#include "wt_values.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nacre/own.h"
+#include "nacre/text.h"
+
+/* Signed or unsigned decimal, or 0x..., within `bits`. */
+static bool parse_integer(const char *text, unsigned bits, int64_t *ret_number)
+{
+    bool negative = text[0] == '-';
+    const char *digits = text + negative;
+    uint64_t most = negative ? (uint64_t)1 << (bits - 1)
+                             : (bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1);
+    unsigned long long number;
+    char *end;
+
+    if (*digits < '0' || *digits > '9')
+        return false;
+    errno = 0;
+    number = strtoull(digits, &end, strncmp(digits, "0x", 2) == 0 ? 16 : 10);
+    if (errno != 0 || *end != '\0' || number > most)
+        return false;
+    *ret_number = negative ? (int64_t)(0 - number) : (int64_t)number;
+    return true;
+}
+
+static bool parse_value(const char *text, wasm_valkind_t kind, wasmtime_val_t *ret_value)
+{
+    int64_t integer;
+    double real;
+    char *end;
+
+    switch (kind) {
+    case WASM_I32:
+        if (!parse_integer(text, 32, &integer))
+            return false;
+        *ret_value = (wasmtime_val_t){ .kind = WASMTIME_I32, .of.i32 = (int32_t)integer };
+        return true;
+    case WASM_I64:
+        if (!parse_integer(text, 64, &integer))
+            return false;
+        *ret_value = (wasmtime_val_t){ .kind = WASMTIME_I64, .of.i64 = integer };
+        return true;
+    default:
+        real = strtod(text, &end);
+        if (end == text || *end != '\0')
+            return false;
+        if (kind == WASM_F32)
+            *ret_value = (wasmtime_val_t){ .kind = WASMTIME_F32, .of.f32 = (float)real };
+        else
+            *ret_value = (wasmtime_val_t){ .kind = WASMTIME_F64, .of.f64 = real };
+        return true;
+    }
+}
+
+static const char *kind_name(wasm_valkind_t kind)
+{
+    switch (kind) {
+    case WASM_I32: return "i32";
+    case WASM_I64: return "i64";
+    case WASM_F32: return "f32";
+    case WASM_F64: return "f64";
+    default: return NULL;
+    }
+}
+
+static void functype_guard(wasm_functype_t **type)
+{
+    wasm_functype_delete(*type);
+}
+
+static bool is_plain(const wasm_valtype_vec_t *types)
+{
+    for (size_t i = 0; i < types->size; i++)
+        if (!kind_name(wasm_valtype_kind(types->data[i])))
+            return false;
+    return types->size <= WT_VALUES_COUNT_MAX;
+}
+
+bool wt_values_parse(struct wt_values *ret_values, wasmtime_context_t *context,
+                     const wasmtime_func_t *func, const char *name,
+                     const char *const *arguments, size_t argument_count, char *ret_text,
+                     size_t text_size)
+{
+    NACRE_AUTO(functype_guard) wasm_functype_t *type = wasmtime_func_type(context, func);
+    const wasm_valtype_vec_t *parameters = wasm_functype_params(type);
+    const wasm_valtype_vec_t *results = wasm_functype_results(type);
+    char shown[NACRE_SHOWN], value[NACRE_SHOWN];
+
+    (void)nacre_text_shown(shown, name);
+    if (!is_plain(parameters) || !is_plain(results)) {
+        (void)snprintf(ret_text, text_size,
+                       "'%s' can't be invoked: it takes or gives more than %d numbers", shown,
+                       WT_VALUES_COUNT_MAX);
+        return false;
+    }
+    if (parameters->size != argument_count) {
+        (void)snprintf(ret_text, text_size, "'%s' takes %zu arguments, %zu were given", shown,
+                       parameters->size, argument_count);
+        return false;
+    }
+    for (size_t i = 0; i < argument_count; i++) {
+        wasm_valkind_t kind = wasm_valtype_kind(parameters->data[i]);
+
+        if (!parse_value(arguments[i], kind, &ret_values->parameters[i])) {
+            (void)snprintf(ret_text, text_size, "argument %zu of '%s': '%s' is not an %s",
+                           i + 1, shown, nacre_text_shown(value, arguments[i]), kind_name(kind));
+            return false;
+        }
+    }
+    ret_values->parameter_count = argument_count;
+    ret_values->result_count = results->size;
+    return true;
+}
+
+/* JSON has no NaN and no infinity: those are strings, spelt as wasm spells them. */
+static int print_real(double real, int digits, char *ret_text, size_t size)
+{
+    if (isnan(real))
+        return snprintf(ret_text, size, "\"nan\"");
+    if (isinf(real))
+        return snprintf(ret_text, size, real > 0 ? "\"inf\"" : "\"-inf\"");
+    return snprintf(ret_text, size, "%.*g", digits, real);
+}
+
+size_t wt_values_print(const struct wt_values *values, char *ret_json, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i <= values->result_count; i++) {
+        char text[48];
+        int count = 0;
+
+        if (i < values->result_count) {
+            const wasmtime_val_t *value = &values->results[i];
+
+            if (value->kind == WASMTIME_I32)
+                count = snprintf(text, sizeof(text), "%" PRId32, value->of.i32);
+            else if (value->kind == WASMTIME_I64)
+                count = snprintf(text, sizeof(text), "%" PRId64, value->of.i64);
+            else if (value->kind == WASMTIME_F32)
+                count = print_real((double)value->of.f32, 9, text, sizeof(text));
+            else
+                count = print_real(value->of.f64, 17, text, sizeof(text));
+        }
+        if (used + (size_t)count + 3 > size)
+            return 0;
+        if (i == 0)
+            ret_json[used++] = '[';
+        else if (i < values->result_count)
+            ret_json[used++] = ',';
+        memcpy(ret_json + used, text, (size_t)count);
+        used += (size_t)count;
+    }
+    ret_json[used++] = ']';
+    ret_json[used] = '\0';
+    return used;
+}

@@ -1,0 +1,233 @@
+/*
+ * A worker: one process, one plan, one module; guests one after another, each in a
+ * fresh instance.  It builds its own walls before the first guest and can take none
+ * of them down.  It trusts its supervisor and nothing that comes from a guest.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "landlock.h"
+#include "rlimits.h"
+#include "seccomp.h"
+#include "wt_mounts.h"
+#include "wt_share.h"
+#include "wt_zygote.h"
+
+/* fds of the process beyond those that a guest may open: stdio, share, control, code,
+ * scratch, mounts, and the few that the shims hold for a moment. */
+#define FDS_OF_OURS 64
+
+struct worker {
+    struct wt_share *share;
+    struct wt_setup setup; /* our own copy */
+    int control;
+    int scratch_fd;
+    wasm_engine_t *engine;
+    struct wt_code *code;
+    struct nacre_wasi *wasi;
+    struct nacre_wasi_mount *mounts;
+    const char **texts; /* room for WT_TEXT_COUNT_MAX */
+    char *mount_text;   /* what the mounts' names point into */
+};
+
+static wasm_engine_t *epoch_engine; /* for the handler below */
+
+/* The supervisor says that time is up: blocked calls end with EINTR, and running
+ * code asks at_epoch().  Only an atomic addition, so it is safe here. */
+static void on_deadline(int number)
+{
+    (void)number;
+    wasmtime_engine_increment_epoch(epoch_engine);
+}
+
+/* The kernel marks `word` and wakes the supervisor when this process ends. */
+static void own_the_word(_Atomic uint32_t *word)
+{
+    static struct robust_list entry;
+    static struct robust_list_head head;
+
+    entry.next = &head.list;
+    head.list.next = &entry;
+    head.futex_offset = (long)((uintptr_t)word - (uintptr_t)&entry);
+    (void)syscall(SYS_set_robust_list, &head, sizeof(head));
+}
+
+static enum nacre_status read_mounts(struct worker *worker, const int *fds, uint32_t fd_count,
+                                     struct nacre_error *err)
+{
+    struct wt_cursor cursor;
+
+    worker->mount_text = malloc(worker->setup.mount_text_bytes + 1u);
+    worker->texts = calloc(WT_TEXT_COUNT_MAX + 2, sizeof(*worker->texts));
+    if (!worker->mount_text || !worker->texts)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "set-up");
+    /* The shared text is overwritten by the first call. */
+    memcpy(worker->mount_text, worker->share->text, worker->setup.mount_text_bytes);
+    cursor = (struct wt_cursor){ worker->mount_text,
+                                 worker->mount_text + worker->setup.mount_text_bytes, false };
+    return wt_mounts_unpack(&cursor, worker->setup.mount_count, fds, fd_count, &worker->mounts,
+                            err);
+}
+
+/* In this order: each wall is the last that still needs what the next one takes. */
+static enum nacre_status raise_walls(struct worker *worker,
+                                     const struct nacre_seccomp_program *filter,
+                                     struct nacre_error *err)
+{
+    const struct wt_setup *setup = &worker->setup;
+    struct nacre_rlimits limits = {
+        .memory_bytes_max = setup->bounds.memory_bytes_max,
+        .open_files_max = setup->open_files_max + FDS_OF_OURS + 2 * setup->mount_count,
+        .file_bytes_max = setup->file_bytes_max,
+    };
+    struct nacre_landlock_rule rules[WT_FDS_MAX + 1];
+    size_t count = 0;
+    uint32_t abi = 0;
+    enum nacre_status status;
+
+    for (uint32_t i = 0; i < setup->mount_count; i++)
+        if (worker->mounts[i].fd >= 0)
+            rules[count++] = (struct nacre_landlock_rule){ worker->mounts[i].fd,
+                                                           worker->mounts[i].writable };
+    if (worker->scratch_fd >= 0)
+        rules[count++] = (struct nacre_landlock_rule){ worker->scratch_fd, true };
+
+    status = nacre_rlimits_worker(&limits, err);
+    if (status != NACRE_OK)
+        return status;
+    status = nacre_landlock_enforce(rules, count, &abi, err);
+    if (status != NACRE_OK)
+        return status;
+    if (abi < setup->landlock_min)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "Landlock ABI %u is required, this kernel has %u",
+                          setup->landlock_min, abi);
+    worker->share->landlock_abi = abi;
+    return nacre_seccomp_install(filter, err);
+}
+
+static enum nacre_status prepare(struct worker *worker, const struct wt_parts *parts,
+                                 const int *fds, uint32_t fd_count, struct nacre_error *err)
+{
+    struct nacre_wasi_config config;
+    struct sigaction action = { .sa_handler = on_deadline }; /* no SA_RESTART: EINTR */
+    uint32_t used = 3;
+    enum nacre_status status;
+
+    worker->engine = epoch_engine = parts->engine;
+    worker->control = fds[2];
+    worker->scratch_fd = worker->setup.has_scratch && fd_count > used ? fds[used++] : -1;
+    status = read_mounts(worker, fds + used, fd_count - used, err);
+    if (status != NACRE_OK)
+        return status;
+    status = wt_code_load(parts->engine, parts->linker, fds[1], &worker->code, err);
+    if (status != NACRE_OK)
+        return status;
+    (void)close(fds[1]);
+    config = (struct nacre_wasi_config){
+        .mounts = worker->mounts,
+        .mount_count = worker->setup.mount_count,
+        .scratch_fd = worker->scratch_fd,
+        .open_files_max = worker->setup.open_files_max,
+        .scratch_bytes_max = worker->setup.scratch_bytes_max,
+        .scratch_files_max = worker->setup.scratch_files_max,
+    };
+    status = nacre_wasi_new(&config, &worker->wasi, err);
+    if (status != NACRE_OK)
+        return status;
+    (void)sigaction(SIGUSR1, &action, NULL);
+    (void)prctl(PR_SET_NAME, "nacre-worker");
+    return raise_walls(worker, parts->filter, err);
+}
+
+static void wake_supervisor(void *data)
+{
+    struct wt_share *share = data;
+
+    wt_futex_wake(&share->word);
+}
+
+static int receive_input(struct worker *worker)
+{
+    struct wt_message message;
+    int fds[WT_FDS_MAX];
+    uint32_t count;
+
+    if (!wt_receive(worker->control, &message, fds, &count) || count != 1)
+        _exit(1);
+    return fds[0];
+}
+
+static void serve_one(struct worker *worker)
+{
+    struct wt_share *share = worker->share;
+    struct wt_cursor cursor = { share->text, share->text + sizeof(share->text), false };
+    struct wt_bounds bounds = worker->setup.bounds;
+    uint32_t count = share->argument_count + share->environment_count;
+    struct nacre_wasi_call call = {
+        .arguments = worker->texts,
+        .argument_count = share->argument_count,
+        .environment = worker->texts + share->argument_count,
+        .environment_count = share->environment_count,
+        .input_fd = share->has_input ? receive_input(worker) : -1,
+        .deadline_ns = share->deadline_ns,
+        .record = &share->record,
+        .output_bytes_max = worker->setup.output_bytes_max,
+        .on_output = share->is_streamed ? wake_supervisor : NULL,
+        .on_output_data = share,
+    };
+    const char *invoke;
+
+    for (uint32_t i = 0; i < count; i++)
+        worker->texts[i] = wt_get_text(&cursor);
+    invoke = share->has_invoke ? wt_get_text(&cursor) : NULL;
+    for (int i = 0; i < 2; i++)
+        call.output[i] = wt_share_output(share, worker->setup.output_bytes_max, i);
+    bounds.fuel_max = share->fuel_max;
+    wt_call_run(worker->engine, worker->code, worker->wasi, &call, &bounds, invoke,
+                &share->reply);
+    if (call.input_fd >= 0)
+        (void)close(call.input_fd);
+}
+
+_Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds, uint32_t fd_count)
+{
+    struct worker worker = { .scratch_fd = -1 };
+    uint32_t running = (uint32_t)getpid() | FUTEX_WAITERS;
+    struct nacre_error err;
+    struct stat info;
+    void *mapped;
+
+    if (fd_count < 3 || fstat(fds[0], &info) != 0)
+        _exit(1);
+    mapped = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+    if (mapped == MAP_FAILED)
+        _exit(1);
+    (void)close(fds[0]);
+    worker.share = mapped;
+    worker.setup = worker.share->setup;
+    own_the_word(&worker.share->word);
+    atomic_store(&worker.share->word, running);
+    if (prepare(&worker, parts, fds, fd_count, &err) != NACRE_OK) {
+        worker.share->reply.status = err.status;
+        (void)snprintf(worker.share->reply.reason, sizeof(worker.share->reply.reason), "%s",
+                       err.text);
+    } else {
+        atomic_store(&worker.share->worker_tid, (uint32_t)getpid());
+    }
+    for (;;) {
+        atomic_store(&worker.share->word, 0);
+        wt_futex_wake(&worker.share->word);
+        while (atomic_load(&worker.share->word) == 0)
+            (void)wt_futex_wait(&worker.share->word, 0, 0);
+        serve_one(&worker);
+    }
+}

@@ -1,0 +1,55 @@
+#ifndef NACRE_AUDIT_LOG_H
+#define NACRE_AUDIT_LOG_H
+
+#include <pthread.h>
+
+#include "checkpoint.h"
+#include "line.h"
+#include "nacre/audit.h"
+#include "nacre/text.h"
+#include "record.h"
+
+/*
+ * In a page of its own that a forked child sees as zeros: workers are forked from
+ * this process, and a guest that breaks out into one must not find the key there.
+ */
+struct audit_secret {
+    uint8_t key[NACRE_KEY_BYTES];
+    struct nacre_hasher keyed; /* for digests of arguments */
+    bool present;              /* false in a forked child */
+};
+
+struct nacre_audit {
+    char shown[NACRE_SHOWN], checkpoints_shown[NACRE_SHOWN]; /* their paths, to print */
+    int fd;
+    int checkpoints_fd; /* locked shared for as long as the log is open */
+    struct audit_secret *secret;
+    pthread_mutex_t mutex; /* guards all below, and the lock on `fd` */
+    struct audit_checkpoint head; /* the log as this handle left it */
+    uint64_t vouched_count;       /* records that a checkpoint covers */
+};
+
+#define AUDIT_LOCK_MS 5000
+
+/* flock() with a bounded wait; `how` is LOCK_EX or LOCK_SH.  NACRE_ERR_UNAVAILABLE. */
+NACRE_MUST_CHECK enum nacre_status audit_file_lock(int fd, int how, uint64_t wait_ms,
+                                                   const char *shown,
+                                                   struct nacre_error *err);
+void audit_file_unlock(int fd);
+
+/* Under the lock from here on. */
+
+/* Learn the log's head as others have left it, and how many torn bytes lie behind. */
+NACRE_MUST_CHECK enum nacre_status audit_log_refresh(struct nacre_audit *audit,
+                                                     uint64_t *ret_torn_count,
+                                                     struct nacre_error *err);
+
+/* Cuts off the torn end, if there is one, and appends a "recovered" record. */
+NACRE_MUST_CHECK enum nacre_status audit_log_recover(struct nacre_audit *audit,
+                                                     const struct audit_damage *damage,
+                                                     struct nacre_error *err);
+
+NACRE_MUST_CHECK enum nacre_status audit_log_checkpoint(struct nacre_audit *audit,
+                                                        struct nacre_error *err);
+
+#endif

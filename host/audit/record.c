@@ -1,0 +1,256 @@
+/*
+ * Trusts the request no further than its pointers: names are cut and escaped, and
+ * of arguments and environment only a keyed digest leaves this file.
+ */
+#include "record.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "nacre/clock.h"
+#include "parse.h"
+
+#define NAME_BYTES_MAX 256
+
+/* From the contract's lists and not by its name functions: those belong to layers
+ * that this one does not stand on. */
+static const char *const levels[] = {
+#define X(id, name) [NACRE_LEVEL_##id] = name,
+    NACRE_LEVEL_MAP(X)
+#undef X
+};
+static const char *const outcomes[] = {
+#define X(id, exit_status, name) [NACRE_OUTCOME_##id] = name,
+    NACRE_OUTCOME_MAP(X)
+#undef X
+};
+
+static void add_list(struct nacre_hasher *hasher, const char *const *list)
+{
+    uint64_t count = 0;
+
+    while (list && list[count])
+        count++;
+    nacre_hash_add_u64(hasher, count);
+    for (uint64_t i = 0; i < count; i++)
+        nacre_hash_add_text(hasher, list[i]);
+}
+
+/*
+ * A secret prefix and not HMAC, for a third of the time: that one who knows a digest
+ * could compute that of a longer list is no harm, since nothing is proved by it.
+ * The prefix fills SHA-256's first block, which is so paid for once.
+ */
+struct nacre_hasher audit_record_hasher(const uint8_t key[NACRE_KEY_BYTES])
+{
+    static const char purpose[] = "nacre audit arguments 1";
+    struct nacre_digest secret = nacre_hmac(key, NACRE_KEY_BYTES, purpose, sizeof(purpose));
+    struct nacre_hasher hasher;
+
+    nacre_hash_init(&hasher);
+    nacre_hash_add(&hasher, secret.bytes, sizeof(secret.bytes));
+    nacre_hash_add(&hasher, (const uint8_t[32]){ 0 }, 32);
+    explicit_bzero(&secret, sizeof(secret));
+    return hasher;
+}
+
+static struct nacre_digest arguments_digest(const struct nacre_hasher *keyed,
+                                            const struct nacre_request *request)
+{
+    struct nacre_hasher hasher = *keyed;
+
+    nacre_hash_add_text(&hasher, request->invoke);
+    add_list(&hasher, request->arguments);
+    add_list(&hasher, request->environment);
+    return nacre_hash_end(&hasher);
+}
+
+static void add_type(struct audit_line *line, const char *type)
+{
+    char time[NACRE_TIMESTAMP];
+
+    audit_line_add(line, ",\"time\":\"");
+    audit_line_add(line, nacre_clock_timestamp(time));
+    audit_line_add(line, "\",\"type\":\"");
+    audit_line_add(line, type);
+    audit_line_add(line, "\"");
+}
+
+static void add_name(struct audit_line *line, const char *key, const char *text)
+{
+    audit_line_add(line, key);
+    audit_line_text(line, text, NAME_BYTES_MAX);
+}
+
+static void add_digest(struct audit_line *line, const char *key,
+                       const struct nacre_digest *digest)
+{
+    audit_line_add(line, key);
+    if (digest)
+        audit_line_digest(line, digest);
+    else
+        audit_line_add(line, "null");
+}
+
+static void add_count(struct audit_line *line, const char *key, uint64_t number)
+{
+    audit_line_add(line, key);
+    audit_line_number(line, number);
+}
+
+static void add_flag(struct audit_line *line, const char *key, bool on)
+{
+    audit_line_add(line, key);
+    audit_line_add(line, on ? "true" : "false");
+}
+
+static void add_run(struct audit_line *line, const struct nacre_hasher *keyed,
+                    const char *type, const struct nacre_audit_run *run)
+{
+    const struct nacre_policy *policy = run->policy;
+    enum nacre_level level = run->plan ? run->plan->level
+                             : policy  ? policy->level
+                                       : NACRE_LEVEL_UNSET;
+    const struct nacre_request *request = run->request;
+    const char *tool = run->tool_name || !run->tool ? run->tool_name : run->tool->name;
+    struct nacre_digest arguments = arguments_digest(keyed, request);
+
+    assert(audit_run_id_is_valid(run->run_id));
+    assert(level < NACRE_LEVEL_COUNT);
+
+    add_type(line, type);
+    add_name(line, ",\"run\":", run->run_id);
+    add_name(line, ",\"session\":", request->session);
+    add_name(line, ",\"agent\":", request->agent);
+    add_name(line, ",\"caller\":", request->caller);
+    add_name(line, ",\"tool\":{\"name\":", tool);
+    add_digest(line, ",\"digest\":", run->tool ? &run->tool->digest : NULL);
+    add_digest(line, "},\"arguments_digest\":", &arguments);
+    add_name(line, ",\"policy\":{\"name\":", policy ? policy->name : NULL);
+    add_digest(line, ",\"digest\":", policy ? &policy->digest : NULL);
+    add_name(line, ",\"source\":", policy ? policy->source : NULL);
+    add_name(line, "},\"level\":", levels[level]);
+    add_name(line, ",\"executor\":", run->executor);
+}
+
+void audit_record_begin(struct audit_line *line, const struct nacre_hasher *keyed,
+                        const struct nacre_audit_run *run)
+{
+    add_run(line, keyed, "begin", run);
+}
+
+static void add_usage(struct audit_line *line, const struct nacre_usage *usage)
+{
+    add_count(line, ",\"usage\":{\"fuel\":", usage->fuel);
+    add_flag(line, ",\"fuel_exact\":", usage->fuel_exact);
+    add_count(line, ",\"memory_bytes_peak\":", usage->memory_bytes_peak);
+    add_flag(line, ",\"memory_refused\":", usage->memory_refused);
+    add_count(line, ",\"wall_ns\":", usage->wall_ns);
+    add_count(line, ",\"compile_ns\":", usage->compile_ns);
+    add_count(line, ",\"cpu_ns\":", usage->cpu_ns);
+    add_count(line, ",\"bytes_read\":", usage->bytes_read);
+    add_count(line, ",\"bytes_written\":", usage->bytes_written);
+    add_count(line, ",\"files_opened\":", usage->files_opened);
+    audit_line_add(line, "}");
+}
+
+static void add_denial(struct audit_line *line, const struct nacre_denial *denial)
+{
+    audit_line_add(line, "{\"code\":");
+    audit_line_text(line, denial->code, sizeof(denial->code) - 1);
+    audit_line_add(line, ",\"rule\":");
+    audit_line_text(line, denial->rule, sizeof(denial->rule) - 1);
+    audit_line_add(line, ",\"line\":");
+    audit_line_signed(line, denial->place.line);
+    audit_line_add(line, ",\"column\":");
+    audit_line_signed(line, denial->place.column);
+    audit_line_add(line, ",\"text\":");
+    audit_line_text(line, denial->text, sizeof(denial->text) - 1);
+    audit_line_add(line, "}");
+}
+
+static void add_result(struct audit_line *line, const struct nacre_result *result)
+{
+    const char *comma = "";
+
+    assert(result->outcome < NACRE_OUTCOME_COUNT);
+    assert(result->mechanism_count <= NACRE_MECHANISMS_MAX);
+    assert(result->denial_count <= NACRE_DENIALS_MAX);
+
+    audit_line_add(line, ",\"mechanisms\":[");
+    for (uint32_t i = 0; i < result->mechanism_count; i++) {
+        if (!result->mechanisms[i].present)
+            continue;
+        audit_line_add(line, comma);
+        audit_line_text(line, result->mechanisms[i].name,
+                        sizeof(result->mechanisms[i].name) - 1);
+        comma = ",";
+    }
+    add_name(line, "],\"outcome\":", outcomes[result->outcome]);
+    audit_line_add(line, ",\"exit_status\":");
+    if (result->outcome == NACRE_OUTCOME_EXITED)
+        audit_line_signed(line, result->exit_status);
+    else
+        audit_line_add(line, "null");
+    audit_line_add(line, ",\"signal\":");
+    if (result->outcome == NACRE_OUTCOME_KILLED)
+        audit_line_signed(line, result->signal);
+    else
+        audit_line_add(line, "null");
+    add_flag(line, ",\"output_cut\":", result->output_cut);
+    add_usage(line, &result->usage);
+    audit_line_add(line, ",\"denials\":[");
+    for (uint32_t i = 0; i < result->denial_count; i++) {
+        if (i > 0)
+            audit_line_add(line, ",");
+        add_denial(line, &result->denials[i]);
+    }
+    add_count(line, "],\"denials_seen\":", result->denials_seen);
+}
+
+void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
+                      const struct nacre_audit_run *run, const struct nacre_result *result,
+                      const struct nacre_error *failure)
+{
+    char text[sizeof(failure->file) + sizeof(failure->text) + 32];
+
+    assert(!result != !failure);
+
+    add_run(line, keyed, "end", run);
+    if (result) {
+        add_result(line, result);
+        audit_line_add(line, ",\"error\":null");
+        return;
+    }
+    audit_line_add(line, ",\"mechanisms\":null,\"outcome\":null,\"exit_status\":null,"
+                         "\"signal\":null,\"output_cut\":null,\"usage\":null,"
+                         "\"denials\":null,\"denials_seen\":null");
+    add_name(line, ",\"error\":{\"status\":", nacre_status_name(failure->status));
+    nacre_error_print(failure, text, sizeof(text));
+    audit_line_add(line, ",\"text\":");
+    audit_line_text(line, text, sizeof(text) - 1);
+    audit_line_add(line, "}");
+}
+
+void audit_record_recovered(struct audit_line *line, const struct audit_damage *damage,
+                            const char *torn)
+{
+    add_type(line, "recovered");
+    /* First, and only where it is known: a reader sees by it that all runs before
+     * this line are accounted for. */
+    if (damage->alone) {
+        audit_line_add(line, ",\"unended\":[");
+        for (uint64_t i = 0; i < damage->unended && i < NACRE_COUNT(damage->unended_ids);
+             i++) {
+            audit_line_add(line, i > 0 ? "," : "");
+            audit_line_text(line, damage->unended_ids[i], NACRE_RUN_ID - 1);
+        }
+        add_count(line, "],\"unended_count\":", damage->unended);
+    }
+    add_count(line, ",\"torn_bytes\":", damage->torn_count);
+    audit_line_add(line, ",\"torn\":");
+    audit_line_bytes(line, torn, damage->torn_count, AUDIT_TORN_MAX);
+    add_count(line, ",\"records_missing\":", damage->records_missing);
+    add_flag(line, ",\"checkpoints_missing\":", damage->checkpoints_missing);
+    add_flag(line, ",\"head_differs\":", damage->head_differs);
+}

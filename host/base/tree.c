@@ -1,0 +1,123 @@
+#include "nacre/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nacre/own.h"
+
+static void dir_guard(DIR **dir)
+{
+    if (*dir)
+        (void)closedir(*dir);
+}
+
+static DIR *dir_open(int parent_fd, const char *name)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (dir)
+        (void)nacre_fd_take(&fd);
+    return dir;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* 0 when it is gone, ENOTEMPTY for a directory with content, else an errno. */
+static int remove_one(int fd, const char *name)
+{
+    if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return errno;
+    return unlinkat(fd, name, AT_REMOVEDIR) == 0 ? 0 : errno;
+}
+
+/* Empty `name` in `top_fd` by one level: what has content of its own is moved up
+ * beside it, so that depth never costs an fd. */
+static int remove_level(int top_fd, const char *name, uint64_t *serial)
+{
+    NACRE_AUTO(dir_guard) DIR *dir = dir_open(top_fd, name);
+    struct dirent *entry;
+    char moved[40];
+
+    if (!dir)
+        return errno;
+    while ((entry = readdir(dir)) != NULL) {
+        int failure = is_dots(entry->d_name) ? 0 : remove_one(dirfd(dir), entry->d_name);
+
+        if (failure == ENOTEMPTY || failure == EEXIST) {
+            do
+                (void)snprintf(moved, sizeof(moved), ".nacre-moved-%" PRIu64, (*serial)++);
+            while (renameat2(dirfd(dir), entry->d_name, top_fd, moved, 1 /* NOREPLACE */) != 0 &&
+                   errno == EEXIST);
+            failure = faccessat(top_fd, moved, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+        }
+        if (failure != 0)
+            return failure;
+    }
+    return unlinkat(top_fd, name, AT_REMOVEDIR) == 0 ? 0 : errno;
+}
+
+static enum nacre_status empty(DIR *dir, struct nacre_error *err)
+{
+    uint64_t serial = 0;
+    bool again = true;
+    struct dirent *entry;
+
+    while (again) {
+        again = false;
+        rewinddir(dir);
+        while ((entry = readdir(dir)) != NULL) {
+            int failure = is_dots(entry->d_name) ? 0 : remove_one(dirfd(dir), entry->d_name);
+
+            if (failure == ENOTEMPTY || failure == EEXIST) {
+                again = true;
+                failure = remove_level(dirfd(dir), entry->d_name, &serial);
+            }
+            /* What was moved up while we removed shows in the next pass. */
+            if (failure != 0 && failure != ENOTEMPTY) {
+                errno = failure;
+                return nacre_fail(err, NACRE_ERR_IO, "can't remove '%.100s'", entry->d_name);
+            }
+        }
+    }
+    return NACRE_OK;
+}
+
+enum nacre_status nacre_tree_empty(int dir_fd, struct nacre_error *err)
+{
+    NACRE_AUTO(dir_guard) DIR *dir = dir_open(dir_fd, ".");
+
+    if (!dir)
+        return nacre_fail(err, NACRE_ERR_IO, "can't list a directory");
+    return empty(dir, err);
+}
+
+enum nacre_status nacre_tree_remove(int parent_fd, const char *name, struct nacre_error *err)
+{
+    NACRE_AUTO(dir_guard) DIR *dir = NULL;
+    enum nacre_status status;
+    int failure = remove_one(parent_fd, name);
+
+    if (failure == 0)
+        return NACRE_OK;
+    dir = dir_open(parent_fd, name);
+    if (!dir)
+        return nacre_fail(err, NACRE_ERR_IO, "can't remove '%.100s'", name);
+    status = empty(dir, err);
+    if (status != NACRE_OK)
+        return status;
+    if (unlinkat(parent_fd, name, AT_REMOVEDIR) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "can't remove '%.100s'", name);
+    return NACRE_OK;
+}

@@ -1,0 +1,156 @@
+/*
+ * The program: finds the verb, reads its command line, and leaves with its status.
+ * Everything else is libnacre's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nacre/own.h"
+#include "nacre/text.h"
+#include "nacre/zygote.h"
+#include "report.h"
+#include "verbs.h"
+
+static const struct cli_verb *const verbs[] = {
+    &cli_verb_run,      &cli_verb_check, &cli_verb_explain, &cli_verb_inspect,
+    &cli_verb_backends, &cli_verb_cache, &cli_verb_audit,   &cli_verb_version,
+    &cli_verb_completion,
+};
+
+const struct cli_verb *const *cli_verbs(size_t *ret_count)
+{
+    *ret_count = NACRE_COUNT(verbs);
+    return verbs;
+}
+
+enum nacre_status cli_engine_open(struct nacre_engine_options options,
+                                  struct cli_term *term, struct nacre_engine **ret_engine,
+                                  struct nacre_error *err)
+{
+    options.fork_self = true;
+    options.on_progress = cli_term_progress;
+    options.on_notice = cli_term_notice;
+    options.callback_data = term;
+    return nacre_engine_open(&options, ret_engine, err);
+}
+
+static const struct cli_verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < NACRE_COUNT(verbs); i++)
+        if (strcmp(verbs[i]->name, name) == 0)
+            return verbs[i];
+    return NULL;
+}
+
+static void print_verbs(FILE *out)
+{
+    (void)fputs(
+        "nacre runs a tool inside a policy: every line of it is enforced or the "
+        "run is refused.\n\nusage: nacre VERB [OPTION]... [OPERAND]...\n\nverbs:\n",
+        out);
+    for (size_t i = 0; i < NACRE_COUNT(verbs); i++)
+        (void)fprintf(out, "  %-12s%s\n", verbs[i]->name, verbs[i]->summary);
+    (void)fputs(
+        "\nnacre VERB --help says more, with an example.\n"
+        "\nexample:\n"
+        "  nacre run --policy workspace --workspace . tool.wasm\n"
+        "\nexit status:\n"
+        "  the guest's own, or 124 timed out, 125 nacre failed, 126 denied by the\n"
+        "  policy or not runnable, 127 not found, 128+n killed by signal n\n",
+        out);
+}
+
+static int fail_verb(const char *word)
+{
+    const char *names[NACRE_COUNT(verbs)];
+    char shown[NACRE_SHOWN];
+    const char *nearest;
+
+    for (size_t i = 0; i < NACRE_COUNT(verbs); i++)
+        names[i] = verbs[i]->name;
+    (void)nacre_text_shown(shown, word);
+    nearest = nacre_text_nearest(word, names, NACRE_COUNT(verbs));
+    if (nearest)
+        cli_say("unknown verb '%s'; did you mean '%s'? see nacre --help", shown, nearest);
+    else
+        cli_say("unknown verb '%s'; see nacre --help", shown);
+    return nacre_status_exit(NACRE_ERR_USAGE);
+}
+
+static int run_verb(const struct cli_verb *verb, int argc, char **argv)
+{
+    NACRE_AUTO(cli_args_clear) struct cli_args args;
+    struct nacre_error err;
+
+    if (cli_args_parse(verb, argc, (const char *const *)argv, &args, &err) != NACRE_OK)
+        return cli_fail(&args, &err);
+    if (args.help) {
+        cli_args_help(verb, stdout);
+        return 0;
+    }
+    return verb->run(&args);
+}
+
+static int run_help(int argc, char **argv)
+{
+    const struct cli_verb *verb = argc > 0 ? find_verb(argv[0]) : NULL;
+
+    if (argc > 0 && !verb)
+        return fail_verb(argv[0]);
+    if (verb)
+        cli_args_help(verb, stdout);
+    else
+        print_verbs(stdout);
+    return 0;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const struct cli_verb *verb;
+
+    if (argc < 2) {
+        print_verbs(stderr);
+        return nacre_status_exit(NACRE_ERR_USAGE);
+    }
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0)
+        return run_help(argc - 2, argv + 2);
+    verb = strcmp(argv[1], "--version") == 0 ? &cli_verb_version : find_verb(argv[1]);
+    return verb ? run_verb(verb, argc - 2, argv + 2) : fail_verb(argv[1]);
+}
+
+/* A file opened as fd 1 would receive the output that belongs to nobody. */
+static bool fill_standard_fds(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+            return false;
+    return true;
+}
+
+/* What was printed must have arrived; a reader that left early is not an error. */
+static int flush_stdout(int status)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    if (errno == EPIPE)
+        return 128 + SIGPIPE;
+    cli_say("writing to stdout: %s", errno ? strerror(errno) : "the output is not whole");
+    return nacre_status_exit(NACRE_ERR_IO);
+}
+
+int main(int argc, char **argv)
+{
+    if (!fill_standard_fds())
+        return nacre_status_exit(NACRE_ERR_IO);
+    if (argc > 1 && strcmp(argv[1], "__zygote") == 0)
+        return nacre_zygote_main(argc - 1, argv + 1);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return flush_stdout(dispatch(argc, argv));
+}

@@ -1,0 +1,38 @@
+#ifndef NACRE_CLI_REQUEST_H
+#define NACRE_CLI_REQUEST_H
+
+#include "args.h"
+#include "nacre/plan.h"
+
+/* What the options that `run` and `explain` share amount to. */
+struct cli_request {
+    struct nacre_request request; /* points into what follows and into argv */
+    struct nacre_mount_request *mounts;
+    char **texts; /* owned: each mount's guest and host name; last the workspace */
+    size_t text_count;
+};
+
+/* Any of the values may be not given.  Host directories become absolute here: what
+ * they are relative to is the caller's shell, of which the library knows nothing.
+ * clear() is due after a failure too. */
+NACRE_MUST_CHECK enum nacre_status cli_request_make(struct cli_request *request,
+                                                    const struct cli_value *workspace,
+                                                    const struct cli_value *mounts,
+                                                    const struct cli_value *environment,
+                                                    struct nacre_error *err);
+void cli_request_clear(struct cli_request *request);
+
+/* The rows, so that both verbs speak of them in the same words. */
+#define CLI_OPTION_POLICY                                                        \
+    { "--policy", .kind = CLI_TEXT, .value = "POLICY", .offer = CLI_OFFER_FILES, \
+      .help = "a file, a name or claw://local/sandbox/NAME (default: deny all)" }
+#define CLI_OPTION_WORKSPACE                                                     \
+    { "--workspace", .kind = CLI_TEXT, .value = "DIR",                           \
+      .offer = CLI_OFFER_DIRECTORIES,                                            \
+      .help = "what the guest sees as /workspace (default: a private one)" }
+#define CLI_OPTION_MOUNT                                                         \
+    { "--mount", .kind = CLI_LIST, .value = "GUEST=HOST[:ro|rw]",                \
+      .offer = CLI_OFFER_DIRECTORIES,                                            \
+      .help = "show directory HOST as GUEST, if the policy covers it" }
+
+#endif

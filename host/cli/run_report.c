@@ -1,0 +1,309 @@
+/* A result carries what a guest wrote and named: output, trap texts and function
+ * names are hostile here, the rest is nacre's own. */
+#include "run_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nacre/own.h"
+#include "nacre/text.h"
+#include "report.h"
+#include "term.h"
+
+static json_t *base64(const unsigned char *bytes, size_t count)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t length = (count + 2) / 3 * 4;
+    NACRE_AUTO(nacre_heap_guard) char *text = malloc(length + 1);
+    char *at = text;
+
+    if (!text)
+        return NULL;
+    for (size_t i = 0; i < count; i += 3) {
+        unsigned group = (unsigned)bytes[i] << 16;
+
+        group |= i + 1 < count ? (unsigned)bytes[i + 1] << 8 : 0;
+        group |= i + 2 < count ? (unsigned)bytes[i + 2] : 0;
+        *at++ = digits[group >> 18];
+        *at++ = digits[group >> 12 & 63];
+        *at++ = i + 1 < count ? digits[group >> 6 & 63] : '=';
+        *at++ = i + 2 < count ? digits[group & 63] : '=';
+    }
+    return json_stringn_nocheck(text, length);
+}
+
+/* "stdout", or "stdout_base64" where it is not text. */
+static int set_stream(json_t *object, const char *name, const struct nacre_buf *stream)
+{
+    const char *bytes = stream->bytes ? stream->bytes : "";
+    char encoded[32];
+
+    if (nacre_text_is_utf8(bytes, stream->size))
+        return json_object_set_new(object, name,
+                                   json_stringn_nocheck(bytes, stream->size));
+    (void)snprintf(encoded, sizeof(encoded), "%s_base64", name);
+    return json_object_set_new(object, encoded,
+                               base64((const unsigned char *)bytes, stream->size));
+}
+
+static json_t *number(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *usage_json(const struct nacre_usage *usage)
+{
+    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     usage->fuel_exact ? "fuel" : "fuel_at_least", number(usage->fuel),
+                     "memory_bytes_peak", number(usage->memory_bytes_peak),
+                     "memory_refused", (int)usage->memory_refused,
+                     "wall_ns", number(usage->wall_ns),
+                     "compile_ns", number(usage->compile_ns),
+                     "cpu_ns", number(usage->cpu_ns),
+                     "bytes_read", number(usage->bytes_read),
+                     "bytes_written", number(usage->bytes_written),
+                     "files_opened", number(usage->files_opened));
+}
+
+static json_t *denials_json(const struct cli_ran *ran)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < ran->result->denial_count; i++) {
+        const struct nacre_denial *denial = &ran->result->denials[i];
+        json_t *item = json_pack(
+            "{s:o, s:o, s:o, s:i, s:i, s:o}", "code", cli_json_text(denial->code), "rule",
+            cli_json_text(denial->rule), "file", cli_json_text(ran->policy->source),
+            "line", denial->place.line, "column", denial->place.column, "text",
+            cli_json_text(denial->text));
+
+        if (json_array_append_new(list, item) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* The array that an invoked export returned; null when none was invoked. */
+static json_t *values_json(const struct nacre_buf *values)
+{
+    json_t *array = NULL;
+
+    if (values->size > 0)
+        array = json_loadb(values->bytes, values->size, JSON_DECODE_ANY, NULL);
+    return array ? array : json_null();
+}
+
+json_t *cli_run_json(const struct cli_ran *ran)
+{
+    const struct nacre_result *result = ran->result;
+    json_t *object = json_pack(
+        "{s:s, s:i, s:i}", "outcome", nacre_outcome_name(result->outcome), "exit_status",
+        nacre_result_exit(result), "signal", result->signal);
+    json_t *rest = json_pack(
+        "{s:b, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:{s:o, s:o}, s:o, s:o, s:o}",
+        "output_cut", (int)result->output_cut,
+        "reason", cli_json_text(result->reason),
+        "values", values_json(&result->values),
+        "usage", usage_json(&result->usage),
+        "run_id", cli_json_text(result->run_id),
+        "policy",
+            "name", cli_json_text(ran->policy->name),
+            "source", cli_json_text(ran->policy->source),
+            "digest", cli_json_digest(&ran->policy->digest),
+        "tool",
+            "name", cli_json_text(ran->tool->name),
+            "digest", cli_json_digest(&ran->tool->digest),
+        "mechanisms", cli_json_mechanisms(result->mechanisms, result->mechanism_count),
+        "denials", denials_json(ran),
+        "denials_seen", number(result->denials_seen));
+
+    if (!object || !rest || set_stream(object, "stdout", &result->output) != 0 ||
+        set_stream(object, "stderr", &result->errors) != 0 ||
+        json_object_update(object, rest) != 0) {
+        json_decref(object);
+        object = NULL;
+    }
+    json_decref(rest);
+    return object;
+}
+
+/* The fewest digits that read back as the same number. */
+static void print_real(double real)
+{
+    char text[40];
+    int digits = 6;
+
+    do
+        (void)snprintf(text, sizeof(text), "%.*g", digits, real);
+    while (strtod(text, NULL) != real && ++digits <= 17);
+    (void)fputs(text, stdout);
+}
+
+void cli_run_print_values(const struct cli_ran *ran)
+{
+    json_t *array = values_json(&ran->result->values), *value;
+    size_t i;
+
+    json_array_foreach(array, i, value) {
+        if (json_is_string(value))
+            (void)fputs(json_string_value(value), stdout);
+        else if (json_is_real(value))
+            print_real(json_real_value(value));
+        else
+            (void)json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_COMPACT);
+        (void)fputc('\n', stdout);
+    }
+    json_decref(array);
+}
+
+/* Who set a limit: an option of this call, or a line of the policy. */
+static void say_limit(const struct cli_ran *ran, const char *key,
+                      const struct nacre_limit *limit, const char *what)
+{
+    char place[CLI_PLACE];
+
+    cli_say("%s (resource_limits.%s, %s)", what, key,
+            cli_place(place, ran->policy, limit->place));
+    cli_say("fix: raise resource_limits.%s in the policy", key);
+}
+
+static void explain_timeout(const struct cli_ran *ran)
+{
+    const struct nacre_limit *limit = &ran->policy->limits.timeout_ms;
+    char what[64];
+
+    if (ran->request->timeout_ms > 0) {
+        cli_say("timed out after %" PRIu64 " ms (--timeout-ms)",
+                ran->request->timeout_ms);
+        cli_say("fix: give a higher --timeout-ms, up to the policy's %" PRIu64,
+                limit->value);
+    } else {
+        (void)snprintf(what, sizeof(what), "timed out after %" PRIu64 " ms",
+                       limit->value);
+        say_limit(ran, "timeout_ms", limit, what);
+    }
+    if (ran->result->reason[0])
+        cli_say_lines("where", ran->result->reason);
+}
+
+static void explain_fuel(const struct cli_ran *ran)
+{
+    if (ran->request->fuel > 0) {
+        cli_say("out of fuel after %" PRIu64 " units (--fuel)", ran->request->fuel);
+        cli_say("fix: give a higher --fuel");
+    } else {
+        say_limit(
+            ran, "timeout_ms", &ran->policy->limits.timeout_ms,
+            "out of fuel: the default budget, which grows with the time allowed, is "
+            "used up");
+        cli_say("fix: or give the budget by --fuel N");
+    }
+}
+
+static void explain_limit(const struct cli_ran *ran)
+{
+    const struct nacre_policy *policy = ran->policy;
+    char what[96];
+
+    if (ran->result->outcome == NACRE_OUTCOME_OUT_OF_MEMORY) {
+        (void)snprintf(what, sizeof(what),
+                       "out of memory: the guest asked for more than %" PRIu64 " MiB",
+                       policy->limits.memory_mb.value);
+        say_limit(ran, "memory_mb", &policy->limits.memory_mb, what);
+    } else {
+        (void)snprintf(what, sizeof(what),
+                       "output cut at %" PRIu64 " bytes, and the guest ended",
+                       policy->limits.max_output_bytes.value);
+        say_limit(ran, "max_output_bytes", &policy->limits.max_output_bytes, what);
+    }
+}
+
+#define DENIALS_TOLD 8
+
+/* A denial's text is a decision's and its fix in one: here they get a line each. */
+static const struct nacre_decision *decision_of(const struct nacre_plan *draft,
+                                                const struct nacre_denial *denial)
+{
+    for (uint32_t i = 0; draft && i < draft->decision_count; i++) {
+        const struct nacre_decision *decision = &draft->decisions[i];
+
+        if (decision->verdict == NACRE_VERDICT_REFUSE && decision->fix[0] &&
+            strcmp(decision->rule, denial->rule) == 0 &&
+            strncmp(decision->what, denial->text, strlen(decision->what)) == 0)
+            return decision;
+    }
+    return NULL;
+}
+
+static void explain_denials(const struct cli_ran *ran, const char *lead)
+{
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *draft = NULL;
+    const struct nacre_result *result = ran->result;
+    struct nacre_error err;
+    uint32_t told = 0;
+
+    if (result->denial_count > 0 &&
+        nacre_plan_draft(ran->policy, ran->request, &draft, &err) != NACRE_OK)
+        draft = NULL;
+
+    for (; told < result->denial_count && told < DENIALS_TOLD; told++) {
+        const struct nacre_denial *denial = &result->denials[told];
+        const struct nacre_decision *decision = decision_of(draft, denial);
+        char where[CLI_PLACE] = "", line[CLI_PLACE + sizeof(denial->text)];
+
+        if (denial->place.line > 0)
+            (void)cli_place(where, ran->policy, denial->place);
+        else
+            (void)snprintf(where, sizeof(where), "%s", denial->rule);
+        (void)snprintf(line, sizeof(line), "%s%s%s", where, where[0] ? ": " : "",
+                       decision ? decision->what : denial->text);
+        cli_say_lines(lead, line);
+        if (decision)
+            cli_say_lines("fix", decision->fix);
+    }
+    if (result->denials_seen > told)
+        cli_say("%s: %" PRIu64 " more; --json and the audit log tell them", lead,
+                result->denials_seen - told);
+}
+
+void cli_run_explain(const struct cli_ran *ran)
+{
+    const struct nacre_result *result = ran->result;
+
+    switch (result->outcome) {
+    case NACRE_OUTCOME_DENIED:
+        explain_denials(ran, "denied");
+        return;
+    case NACRE_OUTCOME_TIMED_OUT:
+        explain_timeout(ran);
+        break;
+    case NACRE_OUTCOME_OUT_OF_FUEL:
+        explain_fuel(ran);
+        break;
+    case NACRE_OUTCOME_OUT_OF_MEMORY:
+    case NACRE_OUTCOME_OUTPUT_LIMIT:
+        explain_limit(ran);
+        break;
+    case NACRE_OUTCOME_TRAPPED:
+        cli_say_lines("trapped", result->reason);
+        break;
+    case NACRE_OUTCOME_KILLED:
+        cli_say("killed by signal %d (%s)", result->signal, strsignal(result->signal));
+        if (result->reason[0])
+            cli_say_lines("why", result->reason);
+        break;
+    case NACRE_OUTCOME_EXITED:
+    case NACRE_OUTCOME_NONE:
+    case NACRE_OUTCOME_COUNT:
+        break;
+    }
+    /* A guest that did its work has handled its refusals; one that did not may have
+     * failed of them, and its own words rarely say so. */
+    if (nacre_result_exit(result) != 0)
+        explain_denials(ran, "refused");
+}

@@ -1,0 +1,163 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "nacre/own.h"
+#include "report.h"
+#include "verbs.h"
+
+enum { OPT_FILE, OPT_LINES, OPT_FOLLOW, OPT_COUNT };
+
+#define TAIL_LINES 10
+
+static const struct cli_option options[OPT_COUNT] = {
+    [OPT_FILE] = { "--file", .kind = CLI_TEXT, .value = "FILE", .offer = CLI_OFFER_FILES,
+                   .help = "the log (default: the one in the state directory)" },
+    [OPT_LINES] = { "--lines", 'n', CLI_NUMBER, .value = "N", .min = 1, .max = 1000000,
+                    .help = "for tail: how many records (10)" },
+    [OPT_FOLLOW] = { "--follow", 'f', CLI_FLAG,
+                     .help = "for tail: go on showing records as they come" },
+};
+
+static const char *const words[] = { "show", "tail", "verify" };
+
+static const char *text_of(json_t *record, const char *key, const char *inner)
+{
+    json_t *value = json_object_get(record, key);
+    const char *text = json_string_value(inner ? json_object_get(value, inner) : value);
+
+    return text ? text : "-";
+}
+
+/* time, type, outcome, run, tool, policy, then each denial.  nacre_audit_read() has
+ * seen to it that nothing in a line can drive a terminal, but JSON can spell control
+ * characters: json_dumps() of a string spells them again. */
+static void print_text(const char *line, size_t count)
+{
+    json_t *record = json_loadb(line, count, JSON_REJECT_DUPLICATES, NULL), *denial;
+    NACRE_AUTO(nacre_heap_guard) char *tool = NULL;
+    size_t i;
+
+    if (!record) {
+        (void)printf("%s\n", line);
+        return;
+    }
+    tool = json_dumps(json_object_get(json_object_get(record, "tool"), "name"),
+                      JSON_ENCODE_ANY);
+    (void)printf("%s %-9s %-13s run %.8s tool %s policy %s\n",
+                 text_of(record, "time", NULL), text_of(record, "type", NULL),
+                 text_of(record, "outcome", NULL), text_of(record, "run", NULL),
+                 tool ? tool : "-", text_of(record, "policy", "name"));
+    json_array_foreach(json_object_get(record, "denials"), i, denial) {
+        NACRE_AUTO(nacre_heap_guard) char *text =
+            json_dumps(json_object_get(denial, "text"), JSON_ENCODE_ANY);
+
+        (void)printf("    denied: %s\n", text ? text : "-");
+    }
+    json_decref(record);
+}
+
+static bool print_record(void *data, uint64_t number, const char *text, size_t count)
+{
+    const struct cli_args *args = data;
+
+    (void)number;
+    if (args->json)
+        (void)printf("%s\n", text);
+    else
+        print_text(text, count);
+    return !ferror(stdout);
+}
+
+static enum nacre_status show(const struct cli_args *args, const char *path,
+                              struct nacre_error *err)
+{
+    struct nacre_audit_cursor cursor = { 0 };
+
+    return nacre_audit_read(path, &cursor, print_record, (void *)args, err);
+}
+
+static enum nacre_status tail(const struct cli_args *args, const char *path,
+                              struct nacre_error *err)
+{
+    const struct cli_value *lines = &args->values[OPT_LINES];
+    const struct timespec pause = { .tv_nsec = 200 * 1000 * 1000 };
+    struct nacre_audit_cursor cursor;
+    enum nacre_status status =
+        nacre_audit_tail(path, lines->given ? lines->number : TAIL_LINES, &cursor, err);
+
+    while (status == NACRE_OK) {
+        status = nacre_audit_read(path, &cursor, print_record, (void *)args, err);
+        if (!args->values[OPT_FOLLOW].given || fflush(stdout) != 0)
+            break;
+        (void)nanosleep(&pause, NULL);
+    }
+    return status;
+}
+
+static enum nacre_status verify(const struct cli_args *args, const char *path,
+                                const char *key_dir, struct nacre_error *err)
+{
+    struct nacre_audit_report report;
+    enum nacre_status status = nacre_audit_verify(path, key_dir, &report, err);
+
+    if (status != NACRE_OK)
+        return status;
+    if (args->json) {
+        (void)cli_json_print(json_pack(
+            "{s:b, s:o, s:I, s:I, s:I, s:I}", "ok", 1, "file", cli_json_text(path),
+            "records", (json_int_t)report.records, "checkpoints",
+            (json_int_t)report.checkpoints, "open_runs", (json_int_t)report.open_runs,
+            "after_checkpoint", (json_int_t)report.after_checkpoint));
+        return NACRE_OK;
+    }
+    (void)printf("%s: whole: %" PRIu64 " records, %" PRIu64 " checkpoints, %" PRIu64
+                 " records after the last one, %" PRIu64 " runs begun and never ended\n",
+                 path, report.records, report.checkpoints, report.after_checkpoint,
+                 report.open_runs);
+    return NACRE_OK;
+}
+
+static int run(const struct cli_args *args)
+{
+    NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = NULL;
+    const char *word = args->operands[0];
+    /* Opening the log would set right what a crash left: looking must not. */
+    struct nacre_engine_options quiet = { .audit_off = true,
+                                          .audit_path = args->values[OPT_FILE].text };
+    struct cli_term term = { 0 };
+    struct nacre_error err;
+    enum nacre_status status = cli_engine_open(quiet, &term, &engine, &err);
+
+    if (status == NACRE_OK) {
+        const char *path = nacre_engine_audit_path(engine);
+
+        if (strcmp(word, "show") == 0)
+            status = show(args, path, &err);
+        else if (strcmp(word, "tail") == 0)
+            status = tail(args, path, &err);
+        else
+            status = verify(args, path, nacre_engine_key_dir(engine), &err);
+    }
+    return status == NACRE_OK ? 0 : cli_fail(args, &err);
+}
+
+const struct cli_verb cli_verb_audit = {
+    .name = "audit",
+    .summary = "read and verify the record of every run: show, tail, verify",
+    .operands = "show | tail | verify",
+    .about =
+        "verify follows the chain of records from the first and checks the keyed\n"
+        "checkpoints; a broken chain is named by its line. With --json, show and tail\n"
+        "give the records as they are: one JSON object a line.",
+    .example = "  nacre audit tail -n 20 --follow\n"
+               "  nacre audit verify",
+    .options = options,
+    .option_count = OPT_COUNT,
+    .words = words,
+    .word_count = NACRE_COUNT(words),
+    .operands_min = 1,
+    .operands_max = 1,
+    .run = run,
+};

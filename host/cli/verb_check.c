@@ -1,0 +1,231 @@
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nacre/own.h"
+#include "nacre/text.h"
+#include "needs.h"
+#include "report.h"
+#include "verbs.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* By its name, else by its first bytes; what does not exist is looked up as a policy. */
+static bool is_module(const char *path)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    char start[4];
+
+    if (ends_with(path, ".wasm") || ends_with(path, ".wat"))
+        return true;
+    if (ends_with(path, ".yaml") || ends_with(path, ".yml") ||
+        strncmp(path, "claw://", 7) == 0)
+        return false;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    return fd >= 0 && read(fd, start, sizeof(start)) == (ssize_t)sizeof(start) &&
+           memcmp(start, "\0asm", sizeof(start)) == 0;
+}
+
+/* What was found about one path. */
+struct finding {
+    const char *path, *kind;
+    enum nacre_status status;
+    struct nacre_error err; /* when status is not OK */
+    json_t *facts;          /* owned; NULL when there are none */
+    char line[512];         /* the facts for a person */
+};
+
+/* Lines of a valid policy that no executor of this build could enforce. */
+static json_t *policy_notes(const struct nacre_policy *policy,
+                            const struct nacre_plan *plan)
+{
+    json_t *notes = json_array();
+    char place[CLI_PLACE];
+
+    for (uint32_t i = 0; i < plan->decision_count; i++) {
+        const struct nacre_decision *decision = &plan->decisions[i];
+
+        if (decision->verdict != NACRE_VERDICT_REFUSE)
+            continue;
+        if (json_array_append_new(
+                notes, json_pack("{s:o, s:s, s:o, s:o}", "place",
+                                 cli_json_text(cli_place(place, policy, decision->place)),
+                                 "rule", decision->rule, "text",
+                                 cli_json_text(decision->what), "fix",
+                                 cli_json_text(decision->fix))) != 0) {
+            json_decref(notes);
+            return NULL;
+        }
+    }
+    return notes;
+}
+
+static enum nacre_status check_policy(struct nacre_engine *engine,
+                                      struct finding *finding)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    struct nacre_request request = { .input_fd = -1 };
+    enum nacre_status status =
+        nacre_engine_policy(engine, finding->path, &policy, &finding->err);
+
+    if (status == NACRE_OK)
+        status = nacre_plan_draft(policy, &request, &plan, &finding->err);
+    if (status != NACRE_OK)
+        return status;
+    (void)snprintf(finding->line, sizeof(finding->line), "policy %s%s%s, level %s",
+                   policy->name, policy->version ? " " : "",
+                   policy->version ? policy->version : "",
+                   nacre_level_name(policy->level));
+    finding->facts = json_pack(
+        "{s:o, s:o, s:s, s:o, s:o}", "name", cli_json_text(policy->name), "source",
+        cli_json_text(policy->source), "level", nacre_level_name(policy->level), "digest",
+        cli_json_digest(&policy->digest), "notes", policy_notes(policy, plan));
+    return NACRE_OK;
+}
+
+static enum nacre_status fail_imports(const struct nacre_module_info *info,
+                                      uint32_t count, struct nacre_error *err)
+{
+    char names[360] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < info->import_count && used < sizeof(names) - 1; i++) {
+        char module[NACRE_SHOWN], name[NACRE_SHOWN];
+        int wrote;
+
+        if (info->imports[i].known)
+            continue;
+        wrote = snprintf(names + used, sizeof(names) - used, "%s%s.%s", used ? ", " : "",
+                         nacre_text_shown(module, info->imports[i].module),
+                         nacre_text_shown(name, info->imports[i].name));
+        used += wrote > 0 ? (size_t)wrote : 0;
+    }
+    return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                      "imports what nacre does not serve (%" PRIu32 "): %s%s", count,
+                      names, used >= sizeof(names) ? "..." : "");
+}
+
+static enum nacre_status check_module(struct finding *finding)
+{
+    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
+    NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
+    enum nacre_status status = nacre_tool_load(finding->path, &tool, &finding->err);
+    uint32_t unknown;
+
+    if (status == NACRE_OK)
+        status = nacre_module_read(tool, &info, &finding->err);
+    if (status != NACRE_OK)
+        return status;
+    unknown = cli_module_unknown(info);
+    finding->facts =
+        json_pack("{s:o, s:o, s:o, s:o}", "name", cli_json_text(tool->name), "digest",
+                  cli_json_digest(&tool->digest), "refused",
+                  info->refused[0] ? cli_json_text(info->refused) : json_null(),
+                  "unknown_imports", cli_unknown_json(info));
+    (void)snprintf(finding->line, sizeof(finding->line), "%s, %" PRIu32 " imports served",
+                   info->is_command ? "command" : "reactor", info->import_count);
+    if (info->refused[0])
+        return nacre_fail(&finding->err, NACRE_ERR_NOT_RUNNABLE, "%s", info->refused);
+    if (unknown > 0)
+        return fail_imports(info, unknown, &finding->err);
+    return NACRE_OK;
+}
+
+static void print_finding(const struct finding *finding)
+{
+    const struct nacre_error *err = &finding->err;
+    char path[256], line[sizeof(err->file) + sizeof(err->text) + 32];
+    const char *place, *text;
+    json_t *note;
+    size_t i;
+
+    (void)nacre_text_show(path, sizeof(path), finding->path, strlen(finding->path));
+    if (finding->status != NACRE_OK) {
+        nacre_error_print(err, line, sizeof(line));
+        cli_say_lines(err->file[0] ? "error" : path, line);
+        return;
+    }
+    (void)printf("%s: ok: %s\n", path, finding->line);
+    json_array_foreach(json_object_get(finding->facts, "notes"), i, note)
+        if (json_unpack(note, "{s:s, s:s}", "place", &place, "text", &text) == 0)
+            (void)printf("%s: note: can't run here: %s\n", place, text);
+}
+
+static json_t *finding_json(const struct finding *finding)
+{
+    json_t *object = json_pack("{s:o, s:s, s:b}", "path", cli_json_text(finding->path),
+                               "kind", finding->kind, "ok", finding->status == NACRE_OK);
+    bool whole = object != NULL;
+
+    if (whole && finding->facts)
+        whole = json_object_update(object, finding->facts) == 0;
+    if (whole && finding->status != NACRE_OK)
+        whole = json_object_set_new(object, "error", cli_json_error(&finding->err)) == 0;
+    if (whole)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+/* Adds the finding to `items`; returns its exit status. */
+static int check(struct nacre_engine *engine, const char *path, bool text, json_t *items)
+{
+    bool module = is_module(path);
+    struct finding finding = { .path = path, .kind = module ? "module" : "policy" };
+
+    finding.status = module ? check_module(&finding) : check_policy(engine, &finding);
+    if (text)
+        print_finding(&finding);
+    else if (json_array_append_new(items, finding_json(&finding)) != 0)
+        finding.status = nacre_fail(&finding.err, NACRE_ERR_MEMORY, "no memory");
+    json_decref(finding.facts);
+    return nacre_status_exit(finding.status);
+}
+
+static int run(const struct cli_args *args)
+{
+    NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = NULL;
+    struct nacre_engine_options quiet = { .audit_off = true };
+    struct cli_term term = { 0 };
+    struct nacre_error err;
+    json_t *items = json_array();
+    int status = 0;
+
+    if (cli_engine_open(quiet, &term, &engine, &err) != NACRE_OK) {
+        json_decref(items);
+        return cli_fail(args, &err);
+    }
+    for (size_t i = 0; i < args->operand_count; i++) {
+        int found = check(engine, args->operands[i], !args->json, items);
+
+        status = status == 0 ? found : status;
+    }
+    if (!args->json)
+        json_decref(items);
+    else if (!cli_json_print(json_pack("{s:b, s:o}", "ok", status == 0, "items", items)))
+        return nacre_status_exit(NACRE_ERR_MEMORY);
+    return status;
+}
+
+const struct cli_verb cli_verb_check = {
+    .name = "check",
+    .summary = "judge policies and modules without running anything",
+    .operands = "PATH...",
+    .about = "A policy must be valid to its last key; lines of it that can't be enforced "
+             "here\n"
+             "are noted. A module must be readable, need no refused feature and import\n"
+             "nothing unknown. The exit status is that of the first failure.",
+    .example = "  nacre check policies/workspace.yaml tool.wasm",
+    .operand_offer = CLI_OFFER_FILES,
+    .operands_min = 1,
+    .operands_max = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,288 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nacre/own.h"
+#include "nacre/render.h"
+#include "nacre/text.h"
+#include "needs.h"
+#include "report.h"
+#include "request.h"
+#include "verbs.h"
+
+enum {
+    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_PATH, OPT_HOST, OPT_COMMAND, OPT_TOOL,
+    OPT_COUNT
+};
+
+static const struct cli_option options[OPT_COUNT] = {
+    [OPT_POLICY] = CLI_OPTION_POLICY,
+    [OPT_WORKSPACE] = CLI_OPTION_WORKSPACE,
+    [OPT_MOUNT] = CLI_OPTION_MOUNT,
+    [OPT_PATH] = { "--path", .kind = CLI_TEXT, .value = "PATH", .offer = CLI_OFFER_FILES,
+                   .help = "may a guest read and write this path (as it sees it)?" },
+    [OPT_HOST] = { "--host", .kind = CLI_TEXT, .value = "HOST[:PORT]",
+                   .help = "may a guest reach this host?" },
+    [OPT_COMMAND] = { "--command", .kind = CLI_TEXT, .value = "COMMAND",
+                      .help = "may a guest run this shell command?" },
+    [OPT_TOOL] = { "--tool", .kind = CLI_TEXT, .value = "MODULE",
+                   .offer = CLI_OFFER_FILES,
+                   .help = "would this module run, and what would it get?" },
+};
+
+struct explain {
+    const struct cli_args *args;
+    struct nacre_engine *engine;
+    struct nacre_policy *policy;
+    struct nacre_plan *plan; /* a draft */
+    struct cli_request request;
+};
+
+static void explain_clear(struct explain *explain)
+{
+    nacre_plan_free(explain->plan);
+    nacre_policy_free(explain->policy);
+    nacre_engine_free(explain->engine);
+    cli_request_clear(&explain->request);
+}
+
+static enum nacre_status print_buf(struct nacre_buf *out)
+{
+    if (out->size > 0)
+        (void)fwrite(out->bytes, 1, out->size, stdout);
+    nacre_buf_clear(out);
+    return NACRE_OK;
+}
+
+static enum nacre_status print_json(json_t *value, struct nacre_error *err)
+{
+    if (!value)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the JSON answer");
+    (void)cli_json_print(value);
+    return NACRE_OK;
+}
+
+static enum nacre_status explain_plan(struct explain *explain, struct nacre_error *err)
+{
+    const struct nacre_executor *executor =
+        cli_executor_of(explain->engine, explain->plan->level);
+    struct nacre_buf out = NACRE_BUF(NACRE_RENDER_BYTES_MAX);
+    enum nacre_status status;
+
+    if (explain->args->json)
+        return print_json(nacre_plan_json(explain->policy, explain->plan,
+                                                    executor),
+                          err);
+    status = nacre_render_plan(explain->policy, explain->plan, executor,
+                               cli_term_colours(STDOUT_FILENO), &out, err);
+    if (status == NACRE_OK)
+        return print_buf(&out);
+    nacre_buf_clear(&out);
+    return status;
+}
+
+static enum nacre_status ask(const struct explain *explain, int option,
+                             struct nacre_answer *ret_answer, struct nacre_error *err)
+{
+    const char *text = explain->args->values[option].text;
+
+    if (option == OPT_PATH)
+        return nacre_explain_path(explain->policy, &explain->request.request, text,
+                                  ret_answer, err);
+    if (option == OPT_HOST)
+        return nacre_explain_host(explain->policy, text, ret_answer, err);
+    return nacre_explain_command(explain->policy, text, ret_answer, err);
+}
+
+static enum nacre_status explain_question(struct explain *explain, int option,
+                                          struct nacre_error *err)
+{
+    struct nacre_buf out = NACRE_BUF(NACRE_RENDER_BYTES_MAX);
+    struct nacre_answer answer;
+    char question[512], shown[480];
+    const char *text = explain->args->values[option].text;
+    enum nacre_status status = ask(explain, option, &answer, err);
+
+    if (status != NACRE_OK)
+        return status;
+    (void)snprintf(question, sizeof(question), "%s %s", options[option].name + 2,
+                   nacre_text_show(shown, sizeof(shown), text, strlen(text)));
+    if (explain->args->json)
+        return print_json(nacre_answer_json(explain->policy, question, &answer),
+                          err);
+    status = nacre_render_answer(explain->policy, question, &answer,
+                                 cli_term_colours(STDOUT_FILENO), &out, err);
+    if (status == NACRE_OK)
+        return print_buf(&out);
+    nacre_buf_clear(&out);
+    return status;
+}
+
+/* Why it would not run, as {"file", "line", "column", "text", "fix"}; empty when it
+ * would. */
+static json_t *obstacles(const struct explain *explain,
+                         const struct nacre_module_info *info,
+                         const struct nacre_executor *executor)
+{
+    const struct nacre_plan *plan = explain->plan;
+    json_t *list = json_array();
+    char place[CLI_PLACE], text[512];
+    uint32_t unknown = cli_module_unknown(info);
+    uint32_t lacks = executor ? plan->required & ~executor->features : 0;
+    int failed = 0;
+
+    if (info->refused[0])
+        failed |= json_array_append_new(
+            list, json_pack("{s:s, s:o, s:s}", "place", "the module", "text",
+                            cli_json_text(info->refused), "fix",
+                            "build it without these features"));
+    for (uint32_t i = 0; i < info->import_count && unknown > 0; i++) {
+        const struct nacre_module_item *import = &info->imports[i];
+
+        if (import->known)
+            continue;
+        (void)snprintf(text, sizeof(text),
+                       "imports %.200s.%.200s, which nacre does not serve",
+                       import->module, import->name);
+        failed |= json_array_append_new(
+            list, json_pack("{s:s, s:o, s:s}", "place", "the module", "text",
+                            cli_json_text(text), "fix", "build it for wasm32-wasip1"));
+    }
+    for (uint32_t i = 0; i < plan->decision_count; i++)
+        if (plan->decisions[i].verdict == NACRE_VERDICT_REFUSE)
+            failed |= json_array_append_new(
+                list, json_pack("{s:o, s:o, s:o}", "place",
+                                cli_json_text(cli_place(place, explain->policy,
+                                                        plan->decisions[i].place)),
+                                "text", cli_json_text(plan->decisions[i].what), "fix",
+                                cli_json_text(plan->decisions[i].fix)));
+    for (uint32_t bit = 1; lacks && bit; bit <<= 1)
+        if (lacks & bit)
+            failed |= json_array_append_new(
+                list, json_pack("{s:s, s:s, s:s}", "place", "this machine", "text",
+                                nacre_feature_name((enum nacre_feature)bit), "fix",
+                                "see nacre backends"));
+    if (!failed)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static void print_tool(const struct explain *explain, const struct nacre_tool *tool,
+                       const struct nacre_module_info *info, json_t *reasons)
+{
+    char name[NACRE_SHOWN];
+    json_t *reason;
+    size_t i;
+
+    (void)nacre_text_shown(name, tool->name);
+    (void)printf("%s %s at level %s under policy %s\n", name,
+                 json_array_size(reasons) == 0 ? "would run" : "would not run",
+                 nacre_level_name(explain->plan->level), explain->policy->name);
+    json_array_foreach(reasons, i, reason) {
+        const char *place = "", *text = "", *fix = "";
+
+        (void)json_unpack(reason, "{s:s, s:s, s:s}", "place", &place, "text", &text,
+                          "fix", &fix);
+        (void)printf("  %s: %s\n", place, text);
+        if (fix[0])
+            (void)printf("      fix: %s\n", fix);
+    }
+    (void)puts("needs:");
+    cli_needs_print(info, explain->policy);
+}
+
+static enum nacre_status explain_tool(struct explain *explain, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
+    NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
+    const struct nacre_executor *executor =
+        cli_executor_of(explain->engine, explain->plan->level);
+    enum nacre_status status =
+        nacre_tool_load(explain->args->values[OPT_TOOL].text, &tool, err);
+    json_t *reasons;
+
+    if (status == NACRE_OK)
+        status = nacre_module_read(tool, &info, err);
+    if (status != NACRE_OK)
+        return status;
+    reasons = obstacles(explain, info, executor);
+    if (!reasons)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
+    if (explain->args->json)
+        return print_json(
+            json_pack("{s:{s:o, s:o}, s:{s:o, s:o, s:o}, s:s, s:b, s:o, s:o}", "tool",
+                      "name", cli_json_text(tool->name), "digest",
+                      cli_json_digest(&tool->digest), "policy", "name",
+                      cli_json_text(explain->policy->name), "source",
+                      cli_json_text(explain->policy->source), "digest",
+                      cli_json_digest(&explain->policy->digest), "level",
+                      nacre_level_name(explain->plan->level), "runs",
+                      json_array_size(reasons) == 0, "obstacles", reasons, "needs",
+                      cli_needs_json(info, explain->policy)),
+            err);
+    print_tool(explain, tool, info, reasons);
+    json_decref(reasons);
+    return NACRE_OK;
+}
+
+static enum nacre_status explain_it(struct explain *explain, struct nacre_error *err)
+{
+    const struct cli_value *values = explain->args->values;
+    struct nacre_engine_options quiet = { .audit_off = true };
+    struct cli_term term = { 0 };
+    int question = -1;
+    enum nacre_status status;
+
+    for (int option = OPT_PATH; option <= OPT_TOOL; option++) {
+        if (values[option].given && question >= 0)
+            return nacre_fail(err, NACRE_ERR_USAGE,
+                              "one question at a time: %s or %s, not both",
+                              options[question].name, options[option].name);
+        question = values[option].given ? option : question;
+    }
+    status = cli_request_make(&explain->request, &values[OPT_WORKSPACE],
+                              &values[OPT_MOUNT], NULL, err);
+    if (status == NACRE_OK)
+        status = cli_engine_open(quiet, &term, &explain->engine, err);
+    if (status == NACRE_OK)
+        status = nacre_engine_policy(explain->engine, values[OPT_POLICY].text,
+                                     &explain->policy, err);
+    if (status == NACRE_OK)
+        status = nacre_plan_draft(explain->policy, &explain->request.request,
+                                  &explain->plan, err);
+    if (status != NACRE_OK)
+        return status;
+    if (question < 0)
+        return explain_plan(explain, err);
+    if (question == OPT_TOOL)
+        return explain_tool(explain, err);
+    return explain_question(explain, question, err);
+}
+
+static int run(const struct cli_args *args)
+{
+    NACRE_AUTO(explain_clear) struct explain explain = { .args = args };
+    struct nacre_error err;
+
+    if (explain_it(&explain, &err) != NACRE_OK)
+        return cli_fail(args, &err);
+    return 0;
+}
+
+const struct cli_verb cli_verb_explain = {
+    .name = "explain",
+    .summary = "show what a policy comes to, line by line, or answer one question",
+    .operands = "",
+    .about =
+        "Prints the plan: which line of the policy decided each grant and denial, and\n"
+        "what enforces it here. With a question it gives the verdict and the smallest\n"
+        "change of the policy that would flip it. Runs nothing; the exit status is 0\n"
+        "whatever the verdict.",
+    .example = "  nacre explain --policy workspace\n"
+               "  nacre explain --policy workspace --path /etc/passwd",
+    .options = options,
+    .option_count = OPT_COUNT,
+    .run = run,
+};

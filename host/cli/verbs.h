@@ -1,0 +1,29 @@
+#ifndef NACRE_CLI_VERBS_H
+#define NACRE_CLI_VERBS_H
+
+#include "args.h"
+#include "nacre/nacre.h"
+#include "term.h"
+
+/* One file each. */
+extern const struct cli_verb cli_verb_run;
+extern const struct cli_verb cli_verb_check;
+extern const struct cli_verb cli_verb_explain;
+extern const struct cli_verb cli_verb_inspect;
+extern const struct cli_verb cli_verb_backends;
+extern const struct cli_verb cli_verb_cache;
+extern const struct cli_verb cli_verb_audit;
+extern const struct cli_verb cli_verb_version;
+extern const struct cli_verb cli_verb_completion;
+
+/* All of them, as help lists them. */
+const struct cli_verb *const *cli_verbs(size_t *ret_count);
+
+/* An engine as the program uses it: this process has one thread and forks itself.
+ * `options` may say more; its callbacks are set here. */
+NACRE_MUST_CHECK enum nacre_status cli_engine_open(struct nacre_engine_options options,
+                                                   struct cli_term *term,
+                                                   struct nacre_engine **ret_engine,
+                                                   struct nacre_error *err);
+
+#endif

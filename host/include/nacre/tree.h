@@ -1,0 +1,17 @@
+#ifndef NACRE_TREE_H
+#define NACRE_TREE_H
+
+#include "nacre/error.h"
+
+/*
+ * Remove `name` in the directory `parent_fd` and all that lies below it.  Goes by
+ * fds only, follows no link and never leaves the tree; any depth with a handful of
+ * fds.  Nobody else may be changing the tree.  A missing `name` is no failure.
+ */
+NACRE_MUST_CHECK enum nacre_status nacre_tree_remove(int parent_fd, const char *name,
+                                                     struct nacre_error *err);
+
+/* The same for what lies in `dir_fd`; the directory itself stays. */
+NACRE_MUST_CHECK enum nacre_status nacre_tree_empty(int dir_fd, struct nacre_error *err);
+
+#endif

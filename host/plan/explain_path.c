@@ -1,0 +1,247 @@
+/* Trusts the policy; the path and the request are anybody's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "answer.h"
+#include "draft.h"
+#include "mounts.h"
+#include "nacre/path.h"
+#include "nacre/text.h"
+
+struct question {
+    const struct nacre_policy *policy;
+    const struct candidates *list;
+    const struct candidate *at; /* the innermost one at or above the path, or NULL */
+    const char *guest;          /* the path, normalised */
+    char host[NACRE_PATH_MAX];  /* the same on the host; "" when there is none */
+    char shown[NACRE_SHOWN];
+};
+
+static bool is_visible(const struct candidate *at)
+{
+    return at && (at->fate == FATE_MOUNT || at->fate == FATE_TREE);
+}
+
+static void find_host(struct question *question)
+{
+    const struct candidate *at = question->at;
+    const char *rest = "";
+
+    if (!at || !at->host || !nacre_path_is_below(question->guest, at->guest, &rest))
+        return;
+    /* What does not fit is too long for the kernel as well. */
+    if ((size_t)snprintf(question->host, sizeof(question->host), "%s%s%s", at->host,
+                         rest[0] && strcmp(at->host, "/") != 0 ? "/" : "", rest) >=
+        sizeof(question->host))
+        question->host[0] = '\0';
+}
+
+/* Does line `item` of denied_paths hide the path? */
+static bool is_denied_by(const struct question *question, size_t item)
+{
+    const struct candidates *list = question->list;
+
+    for (size_t i = 0; i < list->denied_count; i++) {
+        const struct denied_name *denied = &list->denied[i];
+
+        if (denied->item != item)
+            continue;
+        if (!denied->host_only && nacre_path_is_below(question->guest, denied->path, NULL))
+            return true;
+        if (question->host[0] && nacre_path_is_below(question->host, denied->path, NULL))
+            return true;
+    }
+    return false;
+}
+
+/* False when no line denies it.  Every line that does must go before the path opens. */
+static bool answer_denied(const struct question *question, struct nacre_answer *answer)
+{
+    const struct nacre_rules *rules = &question->policy->filesystem.denied_paths;
+    bool denied = false;
+
+    for (size_t i = 0; i < rules->count; i++) {
+        char path[NACRE_SHOWN];
+
+        if (!is_denied_by(question, i + 1))
+            continue;
+        (void)nacre_text_shown(path, rules->items[i].text);
+        if (!denied)
+            nacre_answer_say(answer, RULE_DENIED, i + 1, rules->items[i].place,
+                             "%s is at or below the denied path %s; denied_paths win over "
+                             "every mount", question->shown, path);
+        nacre_answer_fix(answer, "remove '%s' from denied_paths (line %d)", path,
+                         rules->items[i].place.line);
+        denied = true;
+    }
+    return denied;
+}
+
+/* No policy opens these, and a guest that could write /proc/self/mem would own us. */
+static bool is_kernel(const char *host)
+{
+    static const char *const tops[] = { "/proc", "/sys", "/dev" };
+
+    if (nacre_path_is_below(host, "/dev/shm", NULL))
+        return false;
+    for (size_t i = 0; i < NACRE_COUNT(tops); i++)
+        if (nacre_path_is_below(host, tops[i], NULL))
+            return true;
+    return false;
+}
+
+static void fix_mode(const struct nacre_policy *policy, struct nacre_answer *answer,
+                     const char *from)
+{
+    if (policy->filesystem.mode_place.line > 0)
+        nacre_answer_change(answer, policy, policy->filesystem.mode_place, from, "scoped");
+    else
+        nacre_answer_fix(answer, "add under spec.capabilities.filesystem: mode: scoped");
+}
+
+static void fix_mount(const struct question *question, struct nacre_answer *answer,
+                      const char *path, bool writable)
+{
+    char fix[256];
+
+    nacre_mount_fix(question->policy, path, writable, fix, sizeof(fix));
+    nacre_answer_fix(answer, "%s", fix);
+    if (path[0] != '/')
+        nacre_answer_fix(answer, "ask for a mount: --mount %s=DIR", question->shown);
+}
+
+/* `said`: another obstacle has decided already, this one only adds its edits. */
+static void answer_invisible(const struct question *question, bool said,
+                             struct nacre_answer *answer)
+{
+    const struct nacre_policy *policy = question->policy;
+    const struct candidate *at = question->at;
+    struct nacre_decision decision;
+    struct nacre_answer scrap;
+
+    if (policy->filesystem.mode == NACRE_FILESYSTEM_DENY) {
+        nacre_answer_say(said ? &scrap : answer, RULE_FS_MODE, 0,
+                         policy->filesystem.mode_place,
+                         "%s is not visible: mode is deny, so no directory is",
+                         question->shown);
+        fix_mode(policy, answer, "deny");
+        if (!at || at->item == 0)
+            fix_mount(question, answer, question->guest, false);
+    } else if (!at) {
+        bool listed = policy->filesystem.mounts.place.line > 0;
+
+        nacre_answer_say(said ? &scrap : answer, listed ? RULE_MOUNTS : RULE_FS_MODE, 0,
+                         listed ? policy->filesystem.mounts.place
+                                : policy->filesystem.mode_place,
+                         "%s is not visible: no mount is at or above it", question->shown);
+        fix_mount(question, answer, question->guest, false);
+    } else if (at->fate != FATE_DENIED_PATH) {
+        (void)nacre_candidate_decide(policy, at, &decision);
+        nacre_answer_say(said ? &scrap : answer, decision.rule, 0, decision.place,
+                         "%s is not visible: %s", question->shown, decision.what);
+        nacre_answer_fix(answer, "%s", decision.fix);
+    }
+}
+
+static void answer_read_only(const struct question *question, struct nacre_answer *answer)
+{
+    const struct nacre_policy *policy = question->policy;
+    const struct candidate *at = question->at;
+    const struct nacre_mount_rule *rule =
+        at->item > 0 ? &policy->filesystem.mounts.items[at->item - 1] : NULL;
+    char mount[NACRE_SHOWN];
+    char key[64];
+
+    (void)nacre_text_shown(mount, at->guest);
+    if (policy->filesystem.mode == NACRE_FILESYSTEM_READ_ONLY) {
+        nacre_answer_say(answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
+                         "%s is readable, not writable: mode read-only holds for every mount, "
+                         "also for %s", question->shown, mount);
+        fix_mode(policy, answer, "read-only");
+        if (!rule)
+            fix_mount(question, answer, "/workspace", true);
+    } else if (!rule || (policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED && rule->writable) ||
+               policy->filesystem.mode == NACRE_FILESYSTEM_FULL) {
+        nacre_answer_say(answer, "request.mounts", 0, (struct nacre_place){ 0 },
+                         "%s is readable, not writable: the request asks for %s read-only",
+                         question->shown, mount);
+        nacre_answer_fix(answer, "ask for the mount with ':rw'");
+        return;
+    } else {
+        (void)snprintf(key, sizeof(key), RULE_MOUNTS "[%zu].permissions", at->item - 1);
+        nacre_answer_say(answer, key, 0, rule->permissions_place,
+                         "%s is readable, not writable: the mount %s is ro", question->shown,
+                         mount);
+    }
+    if (rule && !rule->writable)
+        nacre_answer_change(answer, policy, rule->permissions_place, "ro", "rw");
+}
+
+static void answer_visible(const struct question *question, struct nacre_answer *answer)
+{
+    const struct nacre_policy *policy = question->policy;
+    const struct candidate *at = question->at;
+    char mount[NACRE_SHOWN], host[NACRE_SHOWN];
+
+    answer->allowed = answer->read = true;
+    answer->write = at->writable;
+    if (!at->writable) {
+        answer_read_only(question, answer);
+        return;
+    }
+    nacre_answer_say(answer, at->item > 0 ? RULE_MOUNTS : RULE_FS_MODE, at->item,
+                     at->item > 0 ? policy->filesystem.mounts.items[at->item - 1].place
+                                  : policy->filesystem.mode_place,
+                     "%s is readable and writable: in the mount %s, %s%s", question->shown,
+                     nacre_text_shown(mount, at->guest), at->host ? "from " : "private",
+                     at->host ? nacre_text_shown(host, at->host) : "");
+    nacre_answer_add(answer, policy->filesystem.denied_paths.place, "capabilities.filesystem",
+                     "denied_paths",
+                     question->guest[0] == '/' ? question->guest : question->host);
+}
+
+static void answer(const struct question *question, struct nacre_answer *answer)
+{
+    const struct nacre_policy *policy = question->policy;
+    bool denied;
+
+    if (is_visible(question->at) && is_kernel(question->host)) {
+        nacre_answer_say(answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
+                         "%s is not opened: it lies on a kernel filesystem, in every mode",
+                         question->shown);
+        nacre_answer_fix(answer, "no change of a policy opens it");
+        return;
+    }
+    denied = answer_denied(question, answer);
+    if (!is_visible(question->at))
+        answer_invisible(question, denied, answer);
+    else if (!denied)
+        answer_visible(question, answer);
+}
+
+enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
+                                     const struct nacre_request *request, const char *path,
+                                     struct nacre_answer *ret_answer, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_candidates_clear) struct candidates list = { 0 };
+    struct question question = { .policy = policy, .list = &list };
+    struct nacre_answer made = { .is_path = true };
+    char guest[NACRE_PATH_MAX];
+    enum nacre_status status;
+
+    (void)nacre_text_shown(question.shown, path);
+    if (!nacre_path_normalise(path, guest, sizeof(guest)))
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "path '%s' climbs above its start or is too long; give one that a "
+                          "guest could open", question.shown);
+    status = nacre_candidates_make(policy, request, &list, err);
+    if (status != NACRE_OK)
+        return status;
+    question.guest = guest;
+    (void)nacre_text_shown(question.shown, guest);
+    question.at = nacre_candidates_at(&list, guest, false);
+    find_host(&question);
+    answer(&question, &made);
+    *ret_answer = made;
+    return NACRE_OK;
+}

@@ -1,0 +1,140 @@
+/*
+ * Planning is pure: no file, clock or socket.  The same policy and request give the
+ * same plan or the same refusals, which is what `explain` and the golden tests rely
+ * on.  The policy is trusted, the request is not.
+ */
+#include "nacre/plan.h"
+
+#include <assert.h>
+
+#include "draft.h"
+
+#define ALWAYS_REQUIRED                                                                 \
+    (NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |       \
+     NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |       \
+     NACRE_FEATURE_PROCESSES | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL)
+
+const char *nacre_feature_name(enum nacre_feature feature)
+{
+    static const struct {
+        enum nacre_feature feature;
+        const char *name;
+    } names[] = {
+        { NACRE_FEATURE_WASM, "wasm" },
+        { NACRE_FEATURE_MEMORY_LIMIT, "memory-limit" },
+        { NACRE_FEATURE_WALL_LIMIT, "wall-limit" },
+        { NACRE_FEATURE_FUEL, "fuel" },
+        { NACRE_FEATURE_OPEN_FILES, "open-files" },
+        { NACRE_FEATURE_OUTPUT_LIMIT, "output-limit" },
+        { NACRE_FEATURE_PROCESSES, "processes" },
+        { NACRE_FEATURE_CPU_SHARES_LOW, "cpu-shares-low" },
+        { NACRE_FEATURE_CPU_SHARES_ANY, "cpu-shares-any" },
+        { NACRE_FEATURE_FS_BENEATH, "fs-beneath" },
+        { NACRE_FEATURE_FS_DENIED, "fs-denied" },
+        { NACRE_FEATURE_FS_FULL, "fs-full" },
+        { NACRE_FEATURE_NO_NETWORK, "no-network" },
+        { NACRE_FEATURE_NO_SHELL, "no-shell" },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (names[i].feature == feature)
+            return names[i].name;
+    assert(false && "one bit of enum nacre_feature");
+    return NULL;
+}
+
+const char *nacre_verdict_name(enum nacre_verdict verdict)
+{
+    static const char *const names[] = {
+#define X(id, name) [NACRE_VERDICT_##id] = name,
+        NACRE_VERDICT_MAP(X)
+#undef X
+    };
+
+    assert(verdict < NACRE_VERDICT_COUNT);
+    return names[verdict];
+}
+
+static void free_names(char **names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        free(names[i]);
+    free(names);
+}
+
+void nacre_plan_free(struct nacre_plan *plan)
+{
+    if (!plan)
+        return;
+    for (uint32_t i = 0; i < plan->mount_count; i++) {
+        free(plan->mounts[i].guest);
+        free(plan->mounts[i].host);
+        free_names(plan->mounts[i].denied, plan->mounts[i].denied_count);
+        free_names(plan->mounts[i].covered, plan->mounts[i].covered_count);
+    }
+    free(plan->mounts);
+    free(plan->decisions);
+    free_names(plan->denied_host_paths, plan->denied_host_count);
+    free(plan);
+}
+
+/* `draft` comes with policy, request, err and, where wanted, denials. */
+static enum nacre_status make(struct draft *draft, struct nacre_plan **ret_plan)
+{
+    static void (*const sections[])(struct draft *) = {
+        nacre_draft_level,   nacre_draft_network, nacre_draft_filesystem,
+        nacre_draft_secrets, nacre_draft_shell,   nacre_draft_limits,
+    };
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = calloc(1, sizeof(*plan));
+
+    if (!plan)
+        return nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan");
+    draft->plan = plan;
+    plan->required = ALWAYS_REQUIRED;
+    for (size_t i = 0; i < NACRE_COUNT(sections); i++)
+        sections[i](draft);
+    if (draft->status != NACRE_OK)
+        return draft->status;
+    plan->digest = nacre_draft_digest(draft->policy, draft->request, plan);
+    *ret_plan = nacre_plan_take(&plan);
+    return NACRE_OK;
+}
+
+enum nacre_status nacre_plan_draft(const struct nacre_policy *policy,
+                                   const struct nacre_request *request,
+                                   struct nacre_plan **ret_plan, struct nacre_error *err)
+{
+    struct draft draft = { .policy = policy, .request = request, .err = err };
+
+    return make(&draft, ret_plan);
+}
+
+enum nacre_status nacre_plan_make(const struct nacre_policy *policy,
+                                  const struct nacre_request *request,
+                                  struct nacre_plan **ret_plan,
+                                  struct nacre_result *ret_denials, struct nacre_error *err)
+{
+    struct draft draft = {
+        .policy = policy, .request = request, .denials = ret_denials, .err = err,
+    };
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    uint32_t kept = ret_denials->denial_count;
+    uint64_t seen = ret_denials->denials_seen;
+    enum nacre_status status = make(&draft, &plan);
+
+    if (status != NACRE_OK) {
+        ret_denials->denial_count = kept;
+        ret_denials->denials_seen = seen;
+        return status;
+    }
+    if (draft.refused) {
+        status = draft.denied ? NACRE_ERR_DENIED : NACRE_ERR_UNAVAILABLE;
+        if (draft.first.place.line > 0)
+            return nacre_fail_at(err, status, policy->source, draft.first.place.line,
+                                 draft.first.place.column, "%s", draft.first.text);
+        return nacre_fail(err, status, "%s", draft.first.text);
+    }
+    plan->sealed = true;
+    *ret_plan = nacre_plan_take(&plan);
+    return NACRE_OK;
+}

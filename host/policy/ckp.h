@@ -1,0 +1,17 @@
+#ifndef NACRE_POLICY_CKP_H
+#define NACRE_POLICY_CKP_H
+
+#include "schema.h"
+
+/* The CKP 0.3.0 document of kind Sandbox; its target is a struct nacre_policy. */
+extern const struct nacre_schema nacre_ckp_schema;
+
+/* An entry of mount_paths; its target is a struct nacre_ckp_mount. */
+extern const struct nacre_schema nacre_ckp_mount_schema;
+
+struct nacre_ckp_mount {
+    struct nacre_mount_rule rule;
+    unsigned permissions; /* 1: ro, 2: rw */
+};
+
+#endif

@@ -1,0 +1,92 @@
+#include "nacre/executor.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool present,
+                         const char *format, ...)
+{
+    struct nacre_mechanism *mechanism;
+    va_list args;
+
+    if (executor->mechanism_count == NACRE_MECHANISMS_MAX)
+        return;
+    mechanism = &executor->mechanisms[executor->mechanism_count++];
+    mechanism->present = present;
+    (void)snprintf(mechanism->name, sizeof(mechanism->name), "%s", name);
+    va_start(args, format);
+    (void)vsnprintf(mechanism->detail, sizeof(mechanism->detail), format, args);
+    va_end(args);
+}
+
+enum nacre_status nacre_executor_run(struct nacre_executor *executor,
+                                     const struct nacre_plan *plan,
+                                     const struct nacre_tool *tool,
+                                     const struct nacre_request *request,
+                                     struct nacre_result *result, struct nacre_error *err)
+{
+    enum nacre_status status;
+
+    assert(plan->sealed);
+    assert((plan->required & ~executor->features) == 0);
+
+    result->outcome = NACRE_OUTCOME_NONE;
+    memcpy(result->mechanisms, executor->mechanisms, sizeof(result->mechanisms));
+    result->mechanism_count = executor->mechanism_count;
+    status = executor->ops->run(executor, plan, tool, request, result, err);
+    if (status != NACRE_OK)
+        return status;
+
+    assert(result->outcome != NACRE_OUTCOME_NONE);
+    assert(result->outcome < NACRE_OUTCOME_COUNT);
+    return NACRE_OK;
+}
+
+/* The one executor that serves a level; a level never falls back to another. */
+static const char *executor_name(enum nacre_level level)
+{
+    switch (level) {
+    case NACRE_LEVEL_NONE: return "none";
+    case NACRE_LEVEL_PROCESS: return "process";
+    case NACRE_LEVEL_WASM: return "wasm";
+    case NACRE_LEVEL_CONTAINER: return "container";
+    case NACRE_LEVEL_VM: return "vm";
+    case NACRE_LEVEL_UNSET:
+    case NACRE_LEVEL_COUNT:
+        break;
+    }
+    assert(!"a plan has a level");
+    return "";
+}
+
+enum nacre_status nacre_executor_select(struct nacre_executor *const executors[], uint32_t count,
+                                        const struct nacre_plan *plan,
+                                        struct nacre_executor **ret_executor,
+                                        struct nacre_error *err)
+{
+    const char *wanted = executor_name(plan->level);
+    char missing[256] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t lacking = plan->required & ~executors[i]->features;
+
+        if (strcmp(executors[i]->ops->name, wanted) != 0)
+            continue;
+        if (lacking == 0) {
+            *ret_executor = executors[i];
+            return NACRE_OK;
+        }
+        for (uint32_t bit = 0; bit < 32 && used < sizeof(missing); bit++)
+            if (lacking & UINT32_C(1) << bit)
+                used += (size_t)snprintf(missing + used, sizeof(missing) - used, "%s%s",
+                                         used ? ", " : "",
+                                         nacre_feature_name((enum nacre_feature)(1u << bit)));
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s can't enforce here: %s", wanted,
+                          missing);
+    }
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s: its executor is not in this build",
+                      wanted);
+}

@@ -1,0 +1,171 @@
+#include "places.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POLICY_DIRS_MAX 4
+
+static enum nacre_status keep(char **ret_text, const char *text, struct nacre_error *err)
+{
+    *ret_text = strdup(text);
+    return *ret_text ? NACRE_OK : nacre_fail(err, NACRE_ERR_MEMORY, "out of memory");
+}
+
+static const char *home(void)
+{
+    const char *from_environment = getenv("HOME");
+    const struct passwd *entry;
+
+    if (from_environment && from_environment[0] == '/')
+        return from_environment;
+    entry = getpwuid(geteuid());
+    return entry && entry->pw_dir && entry->pw_dir[0] == '/' ? entry->pw_dir : NULL;
+}
+
+/* `given`, or $VARIABLE/TAIL, or ~/FALLBACK/TAIL. */
+static enum nacre_status find(const char *given, const char *variable, const char *fallback,
+                              const char *tail, char **ret_path, struct nacre_error *err)
+{
+    const char *base = getenv(variable);
+    char path[PATH_MAX];
+
+    if (given)
+        return keep(ret_path, given, err);
+    /* The XDG rule: a relative path there is to be ignored. */
+    if (base && base[0] == '/') {
+        (void)snprintf(path, sizeof(path), "%s/%s", base, tail);
+    } else {
+        if (!home())
+            return nacre_fail(err, NACRE_ERR_IO, "no home directory: set HOME or %s", variable);
+        (void)snprintf(path, sizeof(path), "%s/%s/%s", home(), fallback, tail);
+    }
+    return keep(ret_path, path, err);
+}
+
+/* The directory of the running program, for what is installed beside it. */
+static bool program_dir(char ret_path[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+    char *slash;
+
+    if (length <= 0)
+        return false;
+    ret_path[length] = '\0';
+    slash = strrchr(ret_path, '/');
+    *slash = '\0';
+    return true;
+}
+
+static enum nacre_status find_policy_dirs(const struct nacre_engine_options *options,
+                                          struct nacre_places *places, struct nacre_error *err)
+{
+    char near[2][PATH_MAX + 32], program[PATH_MAX];
+    const char *found[POLICY_DIRS_MAX + 1] = { NULL };
+    NACRE_AUTO(nacre_heap_guard) char *users = NULL;
+    const char *const *dirs = found;
+    size_t count = 0;
+    enum nacre_status status = NACRE_OK;
+
+    if (options->policy_dirs) {
+        dirs = options->policy_dirs;
+    } else {
+        if (getenv("NACRE_POLICY_DIR"))
+            found[count++] = getenv("NACRE_POLICY_DIR");
+        status = find(NULL, "XDG_CONFIG_HOME", ".config", "nacre/policies", &users, err);
+        if (status != NACRE_OK)
+            return status;
+        found[count++] = users;
+        if (program_dir(program)) {
+            (void)snprintf(near[0], sizeof(near[0]), "%s/../policies", program);
+            (void)snprintf(near[1], sizeof(near[1]), "%s/../share/nacre/policies", program);
+            found[count++] = near[0];
+            found[count++] = near[1];
+        }
+    }
+    for (count = 0; dirs[count];)
+        count++;
+    places->policy_dirs = calloc(count + 1, sizeof(*places->policy_dirs));
+    if (!places->policy_dirs)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "out of memory");
+    for (size_t i = 0; i < count && status == NACRE_OK; i++)
+        status = keep(&places->policy_dirs[i], dirs[i], err);
+    return status;
+}
+
+/* Who is spawned as the zygote; nobody when the process forks itself. */
+static enum nacre_status find_program(const struct nacre_engine_options *options,
+                                      struct nacre_places *places, struct nacre_error *err)
+{
+    const char *path = getenv("PATH");
+    char candidate[PATH_MAX];
+
+    if (options->fork_self)
+        return NACRE_OK;
+    if (options->program)
+        return keep(&places->program, options->program, err);
+    if (getenv("NACRE_PROGRAM"))
+        return keep(&places->program, getenv("NACRE_PROGRAM"), err);
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+
+        (void)snprintf(candidate, sizeof(candidate), "%.*s/nacre", (int)length, path);
+        if (candidate[0] == '/' && access(candidate, X_OK) == 0)
+            return keep(&places->program, candidate, err);
+        path += length;
+        path += *path == ':';
+    }
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "the nacre program is not in PATH: name it in the engine's options or in "
+                      "NACRE_PROGRAM");
+}
+
+enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
+                                    struct nacre_places *ret_places, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_places_clear) struct nacre_places places = { 0 };
+    char audit[PATH_MAX];
+    enum nacre_status status;
+
+    status = find(options->state_dir, "XDG_STATE_HOME", ".local/state", "nacre",
+                  &places.state_dir, err);
+    if (status == NACRE_OK)
+        status = find(options->cache_dir, "XDG_CACHE_HOME", ".cache", "nacre", &places.cache_dir,
+                      err);
+    if (status == NACRE_OK)
+        status = find(options->key_dir, "XDG_CONFIG_HOME", ".config", "nacre/keys",
+                      &places.key_dir, err);
+    if (status == NACRE_OK)
+        status = find_policy_dirs(options, &places, err);
+    if (status == NACRE_OK)
+        status = find_program(options, &places, err);
+    if (status == NACRE_OK) {
+        (void)snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir);
+        status = keep(&places.audit_path, options->audit_path ? options->audit_path : audit, err);
+    }
+    if (status != NACRE_OK)
+        return status;
+    places.protected_paths[0] = places.state_dir;
+    places.protected_paths[1] = places.cache_dir;
+    places.protected_paths[2] = places.key_dir;
+    places.protected_paths[3] = places.audit_path;
+    *ret_places = places;
+    places = (struct nacre_places){ 0 };
+    return NACRE_OK;
+}
+
+void nacre_places_clear(struct nacre_places *places)
+{
+    free(places->state_dir);
+    free(places->cache_dir);
+    free(places->key_dir);
+    free(places->audit_path);
+    free(places->program);
+    for (size_t i = 0; places->policy_dirs && places->policy_dirs[i]; i++)
+        free(places->policy_dirs[i]);
+    free(places->policy_dirs);
+    *places = (struct nacre_places){ 0 };
+}

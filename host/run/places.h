@@ -1,0 +1,18 @@
+#ifndef NACRE_PLACES_H
+#define NACRE_PLACES_H
+
+#include "nacre/nacre.h"
+
+/* Where an engine keeps its things, and what it may therefore show to no guest. */
+struct nacre_places {
+    char *state_dir, *cache_dir, *key_dir, *audit_path, *program;
+    char **policy_dirs;           /* NULL-terminated */
+    const char *protected_paths[5]; /* NULL-terminated; the first three and the log */
+};
+
+NACRE_MUST_CHECK enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
+                                                     struct nacre_places *ret_places,
+                                                     struct nacre_error *err);
+void nacre_places_clear(struct nacre_places *places);
+
+#endif

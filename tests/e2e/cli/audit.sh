@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# nacre audit: every run is there, denied ones too, and tampering shows.
+source "$(dirname "$0")/lib.sh"
+
+wat_say 1 hello hello.wat
+policy plain plain.yaml
+log=$HOME/.local/state/nacre/audit.jsonl
+
+run run --policy plain.yaml --session s1 --agent a1 --caller c1 hello.wat first
+expect_status 0
+run run --policy plain.yaml --mount /etc=/etc hello.wat
+expect_status 126
+[[ $(wc -l <"$log") == 4 ]] || fail "two runs are four records"
+
+run audit show
+expect_status 0
+expect_out_has "exited"
+expect_out_has "denied"
+expect_out_has 'tool "hello.wat" policy plain'
+run audit show --json
+expect_json -l
+cmp -s "$scratch/out" "$log" || fail "show --json is not the log"
+expect_out_has '"session":"s1"'
+expect_out_has '"agent":"a1"'
+expect_out_has '"caller":"c1"'
+expect_out_lacks "first"
+run audit tail -n 1 --json
+expect_json -l
+[[ $(wc -l <"$scratch/out") == 1 ]] || fail "tail -n 1 is one record"
+expect_out_has '"outcome":"denied"'
+
+run audit verify
+expect_status 0
+expect_out_has "$log: whole: 4 records"
+run audit verify --json
+expect_json
+expect_out_has '"ok":true'
+expect_out_has '"records":4'
+expect_out_has '"open_runs":0'
+
+# Following shows what comes later, until it is ended.
+"$NACRE" audit tail -n 1 --follow --json >follow 2>"$scratch/err" &
+pid=$!
+run run hello.wat
+expect_status 0
+for _ in $(seq 100); do
+  [[ $(wc -l <follow) == 3 ]] && break
+  sleep 0.05
+done
+kill "$pid"
+wait "$pid" || true
+[[ $(wc -l <follow) == 3 ]] || fail "tail --follow did not follow"
+
+# A log of one's own, and one changed letter in it.
+run run --audit mine.jsonl hello.wat
+expect_status 0
+run audit verify --file mine.jsonl
+expect_status 0
+sed -i '1s/hello/hallo/' mine.jsonl
+run audit verify --file mine.jsonl
+expect_status 125
+expect_out ""
+expect_err_has "mine.jsonl:2"
+run audit verify --json --file mine.jsonl
+expect_status 125
+expect_json
+expect_out_has '{"error":{"status":"parse"'
+
+# Where the record can't be written nothing runs; the same command runs where it can.
+mkdir taken
+run run --audit taken hello.wat
+expect_status 125
+expect_out ""
+run run --audit taken/log.jsonl hello.wat
+expect_status 0
+expect_out hello
+
+run audit show --file no-such.jsonl
+expect_status 127
+run audit
+expect_status 125
+run audit shwo
+expect_status 125
+expect_err "nacre: nacre audit does not know 'shwo'; did you mean 'show'?"
+run audit tail -n 0
+expect_status 125
+
+passed

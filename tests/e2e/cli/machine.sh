@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# nacre backends, version and completion: the machine, and the shell.
+source "$(dirname "$0")/lib.sh"
+
+run backends
+expect_status 0
+expect_err ""
+expect_out_has "wasm       available"
+expect_out_has "seccomp"
+for level in none process container vm; do
+  expect_out_has "$(printf '%-10s not available: ' "$level")"
+done
+expect_out_lacks $'\033'
+run backends --json
+expect_status 0
+expect_json
+expect_out_has '{"level":"wasm","available":true,"enforces":['
+expect_out_has '{"level":"vm","available":false,"why":"'
+
+run version
+expect_status 0
+grep -qE '^nacre [0-9]+\.[0-9]+\.[0-9]+$' "$scratch/out" || fail "nacre's version"
+grep -qE '^wasmtime [0-9]+\.[0-9]+\.[0-9]+$' "$scratch/out" || fail "wasmtime's version"
+grep -qE '^landlock ABI [0-9]+' "$scratch/out" || fail "landlock's version"
+cp "$scratch/out" "$scratch/version"
+run --version
+cmp -s "$scratch/out" "$scratch/version" || fail "--version differs from version"
+run version --json
+expect_json
+expect_out_has '"landlock_abi":'
+# No home to write to is no reason not to answer.
+HOME=/nonexistent run version
+expect_status 0
+
+# ---- completion ----
+
+verbs=(run check explain inspect backends cache audit version completion)
+for shell in bash zsh fish; do
+  run completion "$shell"
+  expect_status 0
+  expect_err ""
+  cp "$scratch/out" "script.$shell"
+done
+# Every option that help knows is known to every shell.
+for verb in "${verbs[@]}"; do
+  "$NACRE" "$verb" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' >options
+  while read -r option; do
+    grep -qE -- "^ +$verb:-\\*.* $option( |')" script.bash || fail "bash: $verb $option"
+    sed -n "/^    $verb)/,/;;/p" script.zsh | grep -qE -- "'\\*?$option\\[" ||
+      fail "zsh: $verb $option"
+    grep -qE -- "seen_subcommand_from $verb' -l ${option#--}( |\$)" script.fish ||
+      fail "fish: $verb $option"
+  done <options
+done
+
+bash -n script.bash || fail "bash can't read the script"
+# shellcheck disable=SC1091
+source ./script.bash
+complete_words() {
+  COMP_WORDS=("$@")
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+  _nacre
+  printf '%s\n' "${COMPREPLY[@]}" >"$scratch/out"
+  last=(complete "$@")
+}
+complete_words nacre ch
+expect_out check
+complete_words nacre run --time
+expect_out --timeout-ms
+complete_words nacre audit v
+expect_out verify
+mkdir folder && touch file.wasm
+complete_words nacre run fi
+expect_out file.wasm
+complete_words nacre run --workspace fo
+expect_out folder
+complete_words nacre run --fuel ""
+expect_out ""
+
+run completion csh
+expect_status 125
+run completion bsh
+expect_status 125
+expect_err "nacre: nacre completion does not know 'bsh'; did you mean 'bash'?"
+run completion --json bash
+expect_json
+expect_out_has '{"shell":"bash","script":"_nacre()'
+
+passed

@@ -1,0 +1,29 @@
+#!/bin/bash
+# links.sh PROGRAM: what is loaded before main().  Start-up is a budget: libcurl and
+# libcrypto alone take several times what all of these do, so they may only be loaded
+# when first used.
+set -euo pipefail
+program=$1
+
+expected="libc libjansson libnettle libpcre2-8 libseccomp libwasmtime libyaml-0"
+# What the C library and libwasmtime bring along.
+tolerated="libm libgcc_s libpthread libdl librt linux-vdso"
+tolerated+=" ld-linux-x86-64 ld-linux-aarch64"
+
+needed=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort -u)
+loaded=$(ldd "$program" | sed -nE 's#^\s*([^ ]*/)?([^ /]*)\.so.*#\2#p' | sort -u)
+status=0
+for name in $expected; do
+    if ! grep -qxF -e "$name" <<<"$needed"; then
+        echo "$program does not link $name: is it the right program, or is this list old?"
+        status=1
+    fi
+done
+for name in $needed $loaded; do
+    if [[ " $expected $tolerated " != *" $name "* ]]; then
+        echo "$program loads $name at start, which is not in its budget"
+        status=1
+    fi
+done
+[[ $status != 0 ]] || echo "$program loads exactly what it may"
+exit $status

@@ -1,0 +1,217 @@
+/*
+ * Trusts the configuration.  Names that exist are the mount's: the guest made some of
+ * them, so their identities are asked anew for every path.
+ */
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+/* `top` "" is above everything; both are canonical. */
+static bool is_below(const char *path, const char *top)
+{
+    size_t length = strlen(top);
+
+    return length == 0 || (strncmp(path, top, length) == 0 &&
+                           (path[length] == '\0' || path[length] == '/'));
+}
+
+static uint32_t held_count(const struct nacre_wasi_mount *mount)
+{
+    return mount->denied_count + mount->covered_count;
+}
+
+static const char *held_name(const struct nacre_wasi_mount *mount, uint32_t i,
+                             const char **ret_code)
+{
+    if (i < mount->denied_count) {
+        *ret_code = "denied-path";
+        return mount->denied[i];
+    }
+    *ret_code = "covered-path";
+    return mount->covered[i - mount->denied_count];
+}
+
+static struct ws_id id_of(int dir_fd, const char *path, int flags)
+{
+    struct stat st;
+
+    /* What can't be seen from here can't be met from here: no identity. */
+    if (fstatat(dir_fd, *path ? path : ".", &st, flags) != 0)
+        return (struct ws_id){ 0, 0 };
+    return (struct ws_id){ st.st_dev, st.st_ino };
+}
+
+static bool is_same(struct ws_id id, const struct stat *st)
+{
+    return id.ino == st->st_ino && id.dev == st->st_dev && id.ino != 0;
+}
+
+void ws_guard_look(struct nacre_wasi *wasi, uint32_t mount)
+{
+    const struct nacre_wasi_mount *config = wasi->mounts[mount].config;
+
+    for (uint32_t i = 0; i < held_count(config); i++) {
+        const char *code;
+        const char *name = held_name(config, i, &code);
+
+        /* A link that is denied takes what it leads to with it. */
+        wasi->held[2 * i] = id_of(wasi->mounts[mount].fd, name, AT_SYMLINK_NOFOLLOW);
+        wasi->held[2 * i + 1] = id_of(wasi->mounts[mount].fd, name, 0);
+    }
+}
+
+int ws_guard_name(struct nacre_wasi *wasi, uint32_t mount, const char *path)
+{
+    const struct nacre_wasi_mount *config = wasi->mounts[mount].config;
+
+    for (uint32_t i = 0; i < held_count(config); i++) {
+        const char *code;
+
+        if (is_below(path, held_name(config, i, &code))) {
+            ws_deny(wasi, mount, code, path);
+            return P1_ACCES;
+        }
+    }
+    return P1_SUCCESS;
+}
+
+int ws_guard_id(struct nacre_wasi *wasi, uint32_t mount, const struct stat *st,
+                const char *path)
+{
+    const struct nacre_wasi_mount *config = wasi->mounts[mount].config;
+
+    for (uint32_t i = 0; i < held_count(config); i++) {
+        const char *code;
+
+        (void)held_name(config, i, &code);
+        if (is_same(wasi->held[2 * i], st) || is_same(wasi->held[2 * i + 1], st)) {
+            ws_deny(wasi, mount, code, path);
+            return P1_ACCES;
+        }
+    }
+    return P1_SUCCESS;
+}
+
+/* Is `st` one of the directories on the way to `name`, the root included? */
+static bool is_on_the_way(int root_fd, const char *name, const struct stat *st)
+{
+    char above[NACRE_PATH_MAX];
+    size_t length = strlen(name);
+
+    if (length >= sizeof(above))
+        return true;
+    memcpy(above, name, length + 1);
+    while (*above) {
+        char *slash = strrchr(above, '/');
+
+        *(slash ? slash : above) = '\0';
+        if (is_same(id_of(root_fd, above, AT_SYMLINK_NOFOLLOW), st) ||
+            is_same(id_of(root_fd, above, 0), st))
+            return true;
+    }
+    return false;
+}
+
+int ws_guard_above(struct nacre_wasi *wasi, const struct ws_place *place)
+{
+    const struct ws_mount *mount = &wasi->mounts[place->mount];
+
+    for (uint32_t i = 0; i < held_count(mount->config); i++) {
+        const char *code;
+        const char *name = held_name(mount->config, i, &code);
+
+        if (is_below(name, place->path) ||
+            (place->exists && is_on_the_way(mount->fd, name, &place->st))) {
+            ws_deny(wasi, place->mount, code, place->path);
+            return P1_BUSY;
+        }
+    }
+    return P1_SUCCESS;
+}
+
+int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place)
+{
+    struct ws_place made = *place;
+
+    if (!wasi->mounts[place->mount].guarded)
+        return P1_SUCCESS;
+    made.exists = fstatat(place->dir_fd, place->name, &made.st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!made.exists)
+        return P1_SUCCESS;
+    ws_guard_look(wasi, place->mount);
+    return ws_guard_id(wasi, place->mount, &made.st, place->path);
+}
+
+/* Not among <linux/magic.h> of every supported system. */
+#define MAGIC_CONFIGFS 0x62656570
+#define MAGIC_FUSECTL 0x65735543
+#define MAGIC_MQUEUE 0x19800202
+#define MAGIC_RPC_PIPEFS 0x67596969
+#define MAGIC_NFSD 0x6e667364
+#define MAGIC_RESCTRL 0x7655821
+#define MAGIC_BINDERFS 0x6c6f6f70
+#define MAGIC_PIDFS 0x50494446
+#define MAGIC_APPARMOR 0x5a3c69f0
+
+static bool is_of_the_kernel(uint32_t magic)
+{
+    static const uint32_t magics[] = {
+        PROC_SUPER_MAGIC,  SYSFS_MAGIC,          DEBUGFS_MAGIC,     TRACEFS_MAGIC,
+        SECURITYFS_MAGIC,  SELINUX_MAGIC,        SMACK_MAGIC,       CGROUP_SUPER_MAGIC,
+        CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,       PSTOREFS_MAGIC,    EFIVARFS_MAGIC,
+        BINFMTFS_MAGIC,    DEVPTS_SUPER_MAGIC,   NSFS_MAGIC,        SOCKFS_MAGIC,
+        PIPEFS_MAGIC,      ANON_INODE_FS_MAGIC,  XENFS_SUPER_MAGIC, USBDEVICE_SUPER_MAGIC,
+        OPENPROM_SUPER_MAGIC, MAGIC_CONFIGFS,    MAGIC_FUSECTL,     MAGIC_MQUEUE,
+        MAGIC_RPC_PIPEFS,  MAGIC_NFSD,           MAGIC_RESCTRL,     MAGIC_BINDERFS,
+        MAGIC_PIDFS,       MAGIC_APPARMOR,
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(magics); i++)
+        if (magics[i] == magic)
+            return true;
+    return false;
+}
+
+int ws_guard_device(struct nacre_wasi *wasi, uint32_t mount, int fd, const char *name,
+                    dev_t dev, const char *path)
+{
+    bool allowed = false, known = false;
+
+    for (uint32_t i = 0; i < wasi->device_count && !known; i++)
+        if (wasi->devices[i].dev == dev) {
+            known = true;
+            allowed = wasi->devices[i].allowed;
+        }
+    if (!known) {
+        NACRE_AUTO(nacre_fd_guard) int at = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        struct statfs info;
+        struct stat st;
+
+        if (at < 0 || fstat(at, &st) != 0 || fstatfs(at, &info) != 0)
+            return ws_errno(errno);
+        if (st.st_dev != dev)
+            return P1_AGAIN; /* swapped while we asked */
+        allowed = !is_of_the_kernel((uint32_t)info.f_type) &&
+                  !(wasi->has_dev_dev && dev == wasi->dev_dev);
+        if (wasi->device_count < WS_DEVICES_MAX) {
+            wasi->devices[wasi->device_count].dev = dev;
+            wasi->devices[wasi->device_count++].allowed = allowed;
+        }
+    }
+    if (allowed)
+        return P1_SUCCESS;
+    ws_deny(wasi, mount, "kernel-filesystem", path);
+    return P1_ACCES;
+}
+
+int ws_guard_write(struct nacre_wasi *wasi, uint32_t mount, const char *path)
+{
+    if (wasi->mounts[mount].config->writable)
+        return P1_SUCCESS;
+    ws_deny(wasi, mount, "read-only", path);
+    return P1_PERM;
+}

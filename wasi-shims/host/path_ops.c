@@ -1,0 +1,231 @@
+/* What is done to names: made, removed, moved, linked, asked about. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fdtable.h"
+#include "filestat.h"
+#include "functions.h"
+#include "guard.h"
+#include "guest_memory.h"
+#include "scratch.h"
+
+enum purpose { TO_ASK, TO_CHANGE };
+
+/* The way to a place, from a directory number and a path in the guest's memory. */
+static int find(struct nacre_wasi *wasi, uint32_t number, uint32_t address, uint32_t count,
+                bool follow, enum purpose purpose, struct ws_place *place)
+{
+    char path[NACRE_PATH_MAX];
+    struct ws_file *base;
+    int error = ws_directory_get(wasi, number, &base);
+
+    if (error == P1_SUCCESS)
+        error = ws_guest_path(wasi, address, count, path);
+    if (error == P1_SUCCESS && purpose == TO_CHANGE)
+        error = ws_guard_write(wasi, base->mount, path);
+    return error == P1_SUCCESS ? ws_resolve(wasi, base, path, follow, place) : error;
+}
+
+static int must_exist(const struct ws_place *place)
+{
+    if (!place->exists)
+        return P1_NOENT;
+    return place->slash && !S_ISDIR(place->st.st_mode) ? P1_NOTDIR : P1_SUCCESS;
+}
+
+/* ---- making ---- */
+
+int ws_path_create_directory(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+                     TO_CHANGE, &place);
+
+    if (error == P1_SUCCESS && place.exists)
+        error = P1_EXIST;
+    if (error == P1_SUCCESS)
+        error = ws_scratch_name(wasi, place.mount);
+    if (error != P1_SUCCESS)
+        return error;
+    if (mkdirat(place.dir_fd, place.last, 0777) != 0)
+        return ws_errno(errno);
+    error = ws_guard_made(wasi, &place);
+    if (error != P1_SUCCESS)
+        (void)unlinkat(place.dir_fd, place.name, AT_REMOVEDIR);
+    return error;
+}
+
+int ws_path_symlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
+    char target[NACRE_PATH_MAX];
+    int error = ws_guest_path(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), target);
+
+    if (error == P1_SUCCESS)
+        error = find(wasi, ws_u32(&cells[2]), ws_u32(&cells[3]), ws_u32(&cells[4]), false,
+                     TO_CHANGE, &place);
+    if (error != P1_SUCCESS)
+        return error;
+    /* It could not be followed from here, and a program outside should not be led by
+     * a guest to a place that the guest can't name. */
+    if (target[0] == '/' && !wasi->mounts[place.mount].config->is_root) {
+        ws_deny(wasi, place.mount, "escape", target);
+        return P1_PERM;
+    }
+    error = ws_guard_above(wasi, &place);
+    if (error == P1_SUCCESS && !place.exists)
+        error = ws_scratch_name(wasi, place.mount);
+    if (error != P1_SUCCESS)
+        return error;
+    if (symlinkat(target, place.dir_fd, place.last) != 0)
+        return ws_errno(errno);
+    error = ws_guard_made(wasi, &place);
+    if (error != P1_SUCCESS)
+        (void)unlinkat(place.dir_fd, place.name, 0);
+    return error;
+}
+
+int ws_path_link(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place from = WS_PLACE;
+    NACRE_AUTO(ws_place_guard) struct ws_place to = WS_PLACE;
+    int error;
+
+    if (ws_u32(&cells[1]) & P1_LOOKUP_FOLLOW)
+        return P1_INVAL;
+    /* Changing on both sides: a second name is a way to write to what has the first. */
+    error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]), false,
+                 TO_CHANGE, &from);
+    if (error == P1_SUCCESS)
+        error = find(wasi, ws_u32(&cells[4]), ws_u32(&cells[5]), ws_u32(&cells[6]), false,
+                     TO_CHANGE, &to);
+    if (error == P1_SUCCESS)
+        error = must_exist(&from);
+    if (error == P1_SUCCESS && S_ISDIR(from.st.st_mode))
+        error = P1_PERM;
+    if (error == P1_SUCCESS && from.mount != to.mount)
+        error = P1_XDEV;
+    if (error == P1_SUCCESS)
+        error = ws_guard_above(wasi, &to);
+    if (error == P1_SUCCESS && !to.exists)
+        error = ws_scratch_name(wasi, to.mount);
+    if (error != P1_SUCCESS)
+        return error;
+    if (linkat(from.dir_fd, from.name, to.dir_fd, to.last, 0) != 0)
+        return ws_errno(errno);
+    error = ws_guard_made(wasi, &to);
+    if (error != P1_SUCCESS)
+        (void)unlinkat(to.dir_fd, to.name, 0);
+    return error;
+}
+
+/* ---- removing and moving ---- */
+
+static int remove_name(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells, int flags)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+                     TO_CHANGE, &place);
+
+    if (error == P1_SUCCESS)
+        error = ws_guard_above(wasi, &place);
+    if (error != P1_SUCCESS)
+        return error;
+    return unlinkat(place.dir_fd, place.last, flags) == 0 ? P1_SUCCESS : ws_errno(errno);
+}
+
+int ws_path_unlink_file(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    return remove_name(wasi, cells, 0);
+}
+
+int ws_path_remove_directory(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    return remove_name(wasi, cells, AT_REMOVEDIR);
+}
+
+int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place from = WS_PLACE;
+    NACRE_AUTO(ws_place_guard) struct ws_place to = WS_PLACE;
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+                     TO_CHANGE, &from);
+
+    if (error == P1_SUCCESS)
+        error = find(wasi, ws_u32(&cells[3]), ws_u32(&cells[4]), ws_u32(&cells[5]), false,
+                     TO_CHANGE, &to);
+    if (error == P1_SUCCESS && from.mount != to.mount)
+        error = P1_XDEV;
+    if (error == P1_SUCCESS)
+        error = ws_guard_above(wasi, &from);
+    if (error == P1_SUCCESS)
+        error = ws_guard_above(wasi, &to);
+    if (error != P1_SUCCESS)
+        return error;
+    if (renameat(from.dir_fd, from.last, to.dir_fd, to.last) != 0)
+        return ws_errno(errno);
+    error = ws_guard_made(wasi, &to);
+    if (error != P1_SUCCESS) {
+        (void)renameat(to.dir_fd, to.name, from.dir_fd, from.name);
+        return error;
+    }
+    ws_files_moved(wasi, from.mount, from.path, to.path);
+    return P1_SUCCESS;
+}
+
+/* ---- asking ---- */
+
+int ws_path_readlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
+    uint32_t room = ws_u32(&cells[4]);
+    char target[NACRE_PATH_MAX];
+    ssize_t length;
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+                     TO_ASK, &place);
+
+    if (error == P1_SUCCESS)
+        error = must_exist(&place);
+    if (error != P1_SUCCESS)
+        return error;
+    if (!ws_guest(wasi, ws_u32(&cells[3]), room))
+        return P1_FAULT;
+    length = readlinkat(place.dir_fd, place.name, target, sizeof(target));
+    if (length < 0)
+        return ws_errno(errno);
+    if ((uint64_t)length < room)
+        room = (uint32_t)length;
+    error = ws_guest_put(wasi, ws_u32(&cells[3]), target, room);
+    return error == P1_SUCCESS ? ws_guest_put_u32(wasi, ws_u32(&cells[5]), room) : error;
+}
+
+int ws_path_filestat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]),
+                     ws_u32(&cells[1]) & P1_LOOKUP_FOLLOW, TO_ASK, &place);
+
+    if (error == P1_SUCCESS)
+        error = must_exist(&place);
+    return error == P1_SUCCESS ? ws_filestat_put(wasi, ws_u32(&cells[4]), &place.st) : error;
+}
+
+int ws_path_filestat_set_times(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
+    struct timespec times[2];
+    int error = ws_times(ws_u64(&cells[4]), ws_u64(&cells[5]), ws_u32(&cells[6]), times);
+
+    if (error == P1_SUCCESS)
+        error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]),
+                     ws_u32(&cells[1]) & P1_LOOKUP_FOLLOW, TO_CHANGE, &place);
+    if (error == P1_SUCCESS)
+        error = must_exist(&place);
+    if (error != P1_SUCCESS)
+        return error;
+    if (utimensat(place.dir_fd, place.name, times, AT_SYMLINK_NOFOLLOW) != 0)
+        return ws_errno(errno);
+    return P1_SUCCESS;
+}
