@@ -106,7 +106,8 @@ static uint64_t weight_of(uint64_t shares)
 }
 
 /* An empty cgroup with its weight; its fd, or -1 with errno and nothing left. */
-static int make_group(const struct nacre_cpu_share *share, const char *name, uint64_t shares)
+static int make_group(const struct nacre_cpu_share *share, const char *name,
+                      uint64_t shares)
 {
     bool v2 = share->kind == NACRE_CPU_SHARE_CGROUP2;
     int fd, failed;
@@ -269,8 +270,10 @@ enum nacre_status nacre_cpu_share_open(struct nacre_cpu_share **ret_share,
 /* The kernel's weights of nice 0 to 19: each step is a factor of 1.25. */
 static int nice_of(uint64_t shares)
 {
-    static const uint64_t weights[] = { 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137,
-                                        110,  87,  70,  56,  45,  36,  29,  23,  18,  15 };
+    static const uint64_t weights[] = {
+        1024, 820, 655, 526, 423, 335, 272, 215, 172, 137,
+        110,  87,  70,  56,  45,  36,  29,  23,  18,  15,
+    };
     int nearest = 0;
 
     static_assert(NACRE_COUNT(weights) == 20, "one for each nice");
@@ -295,8 +298,8 @@ static enum nacre_status apply_nice(pid_t pid, uint64_t shares, struct nacre_err
 
     if (shares > NACRE_CPU_SHARES_ORDINARY)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "cpu_shares %" PRIu64 ": without a writable cgroup that has the cpu "
-                          "controller, at most %d can be enforced (by nice)",
+                          "cpu_shares %" PRIu64 ": without a writable cgroup that has "
+                          "the cpu controller, at most %d can be enforced (by nice)",
                           shares, NACRE_CPU_SHARES_ORDINARY);
     errno = 0;
     nice = getpriority(PRIO_PROCESS, 0);
@@ -304,12 +307,14 @@ static enum nacre_status apply_nice(pid_t pid, uint64_t shares, struct nacre_err
         return nacre_fail(err, NACRE_ERR_IO, "cpu_shares: nice can't be read");
     nice += nice_of(shares);
     if (setpriority(PRIO_PROCESS, (id_t)pid, nice > 19 ? 19 : nice) < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "cpu_shares: nice %d for process %d", nice, pid);
+        return nacre_fail(err, NACRE_ERR_IO, "cpu_shares: nice %d for process %d", nice,
+                          pid);
     return NACRE_OK;
 }
 
 enum nacre_status nacre_cpu_share_apply(const struct nacre_cpu_share *share, pid_t pid,
-                                        uint64_t shares, struct nacre_cpu_group *ret_group,
+                                        uint64_t shares,
+                                        struct nacre_cpu_group *ret_group,
                                         struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
@@ -319,7 +324,8 @@ enum nacre_status nacre_cpu_share_apply(const struct nacre_cpu_share *share, pid
     assert(pid > 0); /* 0 would be ourselves */
 
     if (shares < NACRE_CPU_SHARES_MIN || shares > NACRE_CPU_SHARES_MAX)
-        return nacre_fail(err, NACRE_ERR_USAGE, "cpu_shares: expected %d to %d, not %" PRIu64,
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "cpu_shares: expected %d to %d, not %" PRIu64,
                           NACRE_CPU_SHARES_MIN, NACRE_CPU_SHARES_MAX, shares);
     if (share->kind == NACRE_CPU_SHARE_NICE) {
         status = apply_nice(pid, shares, err);
@@ -331,8 +337,9 @@ enum nacre_status nacre_cpu_share_apply(const struct nacre_cpu_share *share, pid
         if (fd < 0)
             return nacre_fail(err, NACRE_ERR_IO, "cpu_shares: no %s", share->text);
         if (!write_value(fd, "cgroup.procs", (uint64_t)pid)) {
-            status = nacre_fail(err, NACRE_ERR_IO, "cpu_shares: process %d can't be put in "
-                                "a %s", pid, share->text);
+            status = nacre_fail(err, NACRE_ERR_IO,
+                                "cpu_shares: process %d can't be put in a %s", pid,
+                                share->text);
             nacre_cpu_share_release(share, &group);
         }
     }

@@ -33,8 +33,8 @@ struct nacre_cpu_group {
 
 /* Find out how weights can be given here, and remove the cgroups of owners that are
  * gone.  Without a usable cgroup it is nice; that is no failure. */
-NACRE_MUST_CHECK enum nacre_status nacre_cpu_share_open(struct nacre_cpu_share **ret_share,
-                                                        struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_cpu_share_open(struct nacre_cpu_share **ret_share, struct nacre_error *err);
 void nacre_cpu_share_free(struct nacre_cpu_share *share); /* accepts NULL */
 NACRE_OWNED(nacre_cpu_share)
 
@@ -47,10 +47,9 @@ const char *nacre_cpu_share_text(const struct nacre_cpu_share *share);
  * `shares` is above NACRE_CPU_SHARES_ORDINARY; NACRE_ERR_USAGE when it is out of range.
  * On failure `pid` is where it was and no cgroup is left.  From several threads.
  */
-NACRE_MUST_CHECK enum nacre_status nacre_cpu_share_apply(const struct nacre_cpu_share *share,
-                                                         pid_t pid, uint64_t shares,
-                                                         struct nacre_cpu_group *ret_group,
-                                                         struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_cpu_share_apply(const struct nacre_cpu_share *share, pid_t pid, uint64_t shares,
+                      struct nacre_cpu_group *ret_group, struct nacre_error *err);
 
 /* After the process is gone (reaped): remove its cgroup, waiting up to 50 ms for the
  * kernel.  What stays is removed by a later open.  `group` is none afterwards. */

@@ -4,7 +4,6 @@
  */
 #include "cgroup_place.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -136,8 +135,8 @@ static bool find_directory(const char *cgroups, const char *mounts, bool v2,
         if (!parse_mount(line, v2, &mount) || !is_plain(mount.root) ||
             !is_plain(mount.point) || !nacre_path_is_below(own, mount.root, &rest))
             continue;
-        count = snprintf(ret_path, NACRE_PATH_MAX, "%s%s%s", mount.point, *rest ? "/" : "",
-                         rest);
+        count = snprintf(ret_path, NACRE_PATH_MAX, "%s%s%s", mount.point,
+                         *rest ? "/" : "", rest);
         *ret_top = strlen(mount.point);
         return count < NACRE_PATH_MAX;
     }
@@ -145,7 +144,8 @@ static bool find_directory(const char *cgroups, const char *mounts, bool v2,
 }
 
 /* The first line of DIRECTORY/NAME; "" when there is none. */
-static void read_word(const char *directory, const char *name, char *ret_text, size_t size)
+static void read_word(const char *directory, const char *name, char *ret_text,
+                      size_t size)
 {
     char path[NACRE_PATH_MAX + 64];
     NACRE_AUTO(nacre_fd_guard) int fd = -1;

@@ -1,7 +1,6 @@
 #include "landlock.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -37,8 +36,8 @@ enum {
     FS_IOCTL_DEV = 1 << 15, /* ABI 5 */
 
     FS_READ = FS_READ_FILE | FS_READ_DIR,
-    FS_CHANGE = FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR | FS_MAKE_REG |
-                FS_MAKE_SYM | FS_REFER | FS_TRUNCATE,
+    FS_CHANGE = FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR |
+                FS_MAKE_REG | FS_MAKE_SYM | FS_REFER | FS_TRUNCATE,
     FS_ABI_1 = FS_REFER - 1,
 
     NET_BIND_TCP = 1 << 0, /* ABI 4 */
@@ -95,8 +94,9 @@ static enum nacre_status add_rule(int ruleset_fd, const struct nacre_landlock_ru
     return NACRE_OK;
 }
 
-enum nacre_status nacre_landlock_enforce(const struct nacre_landlock_rule *rules, size_t count,
-                                         uint32_t *ret_abi, struct nacre_error *err)
+enum nacre_status nacre_landlock_enforce(const struct nacre_landlock_rule *rules,
+                                         size_t count, uint32_t *ret_abi,
+                                         struct nacre_error *err)
 {
     uint32_t abi = nacre_landlock_abi();
     struct ruleset handled = handled_by(abi);

@@ -61,7 +61,8 @@ static enum nacre_status limit_files(uint64_t value, struct nacre_error *err)
     if (value > limit.rlim_max)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "%" PRIu64 " open files are needed and this process may have "
-                          "%" PRIu64 ": lower max_open_files or raise the limit (ulimit -Hn)",
+                          "%" PRIu64 ": lower max_open_files or raise the limit "
+                          "(ulimit -Hn)",
                           value, (uint64_t)limit.rlim_max);
     return lower(RLIMIT_NOFILE, "RLIMIT_NOFILE", value, err);
 }

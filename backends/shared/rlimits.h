@@ -23,7 +23,7 @@ struct nacre_rlimits {
  * memory is closed to others of the same user, and no_new_privs.
  * NACRE_ERR_UNAVAILABLE when this process may not have that many fds.
  */
-NACRE_MUST_CHECK enum nacre_status nacre_rlimits_worker(const struct nacre_rlimits *limits,
-                                                        struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_rlimits_worker(const struct nacre_rlimits *limits, struct nacre_error *err);
 
 #endif

@@ -17,8 +17,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "nacre/buf.h"
-
 /* Both filters are below 400 instructions; a copy must fit on a child's stack. */
 #define INSTRUCTIONS_MAX 1024
 
@@ -57,7 +55,8 @@ static const int worker_calls[] = {
 
 static const int thread_calls[] = { SCMP_SYS(set_robust_list) };
 
-static const int worker_fcntls[] = { F_GETFL, F_SETFL, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD };
+static const int worker_fcntls[] = { F_GETFL, F_SETFL, F_GETFD, F_SETFD,
+                                     F_DUPFD_CLOEXEC };
 
 /* Nothing of ours makes these, so whoever does is not ours: no second try. */
 static const int fatal_calls[] = {
@@ -99,9 +98,9 @@ enum nacre_status nacre_seccomp_probe(struct nacre_error *err)
 
     if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) < 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "seccomp filters that kill a process are needed (Linux 4.14 with "
-                          "CONFIG_SECCOMP_FILTER, and no outer sandbox that forbids them): "
-                          "%s",
+                          "seccomp filters that kill a process are needed (Linux 4.14 "
+                          "with CONFIG_SECCOMP_FILTER, and no outer sandbox that forbids "
+                          "them): %s",
                           strerrordesc_np(errno));
     return NACRE_OK;
 }
@@ -114,7 +113,8 @@ static enum nacre_status rule_fail(struct nacre_error *err, int code, const char
 }
 
 static enum nacre_status add_calls(scmp_filter_ctx filter, uint32_t action,
-                                   const int calls[], size_t count, struct nacre_error *err)
+                                   const int calls[], size_t count,
+                                   struct nacre_error *err)
 {
     for (size_t i = 0; i < count; i++) {
         int code = seccomp_rule_add(filter, action, calls[i], 0);
@@ -159,7 +159,8 @@ static enum nacre_status add_worker(scmp_filter_ctx filter, struct nacre_error *
         if (code < 0)
             return rule_fail(err, code, "the rules for fcntl");
     }
-    status = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, NACRE_COUNT(worker_calls), err);
+    status = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, NACRE_COUNT(worker_calls),
+                       err);
     if (status != NACRE_OK)
         return status;
     return add_calls(filter, SCMP_ACT_KILL_PROCESS, clones, NACRE_COUNT(clones), err);
@@ -182,7 +183,8 @@ static enum nacre_status add_compiler(scmp_filter_ctx filter, struct nacre_error
     code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     if (code < 0)
         return rule_fail(err, code, "the rule for clone3");
-    return add_calls(filter, SCMP_ACT_ALLOW, thread_calls, NACRE_COUNT(thread_calls), err);
+    return add_calls(filter, SCMP_ACT_ALLOW, thread_calls, NACRE_COUNT(thread_calls),
+                     err);
 }
 
 static enum nacre_status add_extras(scmp_filter_ctx filter, uint32_t extras,
@@ -219,11 +221,11 @@ static enum nacre_status add_all(scmp_filter_ctx filter, enum nacre_seccomp_kind
     if (code < 0)
         return rule_fail(err, code, "the rule for tgkill");
 
-    status = add_calls(filter, SCMP_ACT_KILL_PROCESS, fatal_calls, NACRE_COUNT(fatal_calls),
-                       err);
+    status = add_calls(filter, SCMP_ACT_KILL_PROCESS, fatal_calls,
+                       NACRE_COUNT(fatal_calls), err);
     if (status == NACRE_OK)
-        status = add_calls(filter, SCMP_ACT_ALLOW, common_calls, NACRE_COUNT(common_calls),
-                           err);
+        status = add_calls(filter, SCMP_ACT_ALLOW, common_calls,
+                           NACRE_COUNT(common_calls), err);
     if (status == NACRE_OK)
         status = add_extras(filter, extras, err);
     if (status == NACRE_OK)
@@ -323,6 +325,7 @@ enum nacre_status nacre_seccomp_install(const struct nacre_seccomp_program *prog
         return nacre_fail(err, NACRE_ERR_IO, "seccomp: the filter was not accepted");
     if (unsynced > 0)
         return nacre_fail(err, NACRE_ERR_BACKEND,
-                          "seccomp: thread %ld is under another filter already", unsynced);
+                          "seccomp: thread %ld is under another filter already",
+                          unsynced);
     return NACRE_OK;
 }

@@ -48,6 +48,7 @@ NACRE_OWNED(nacre_seccomp_program)
  * and nothing of a guest may run.
  */
 NACRE_MUST_CHECK enum nacre_status
-nacre_seccomp_install(const struct nacre_seccomp_program *program, struct nacre_error *err);
+nacre_seccomp_install(const struct nacre_seccomp_program *program,
+                      struct nacre_error *err);
 
 #endif

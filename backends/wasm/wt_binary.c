@@ -119,8 +119,8 @@ static enum nacre_status convert(const struct nacre_tool *tool, size_t *ret_coun
 static enum nacre_status fail_component(const char *name, struct nacre_error *err)
 {
     return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                      "%s is a WebAssembly component (preview 2); nacre runs core modules "
-                      "(preview 1) for now: build for wasm32-wasip1",
+                      "%s is a WebAssembly component (preview 2); nacre runs core "
+                      "modules (preview 1) for now: build for wasm32-wasip1",
                       name);
 }
 
@@ -152,7 +152,8 @@ static enum nacre_status fail_foreign(const struct nacre_tool *tool, const char 
     size_t line = 0; /* how long the first one is, as far as it is shown */
     char shown[64];
 
-    while (line < tool->count && line < sizeof(shown) && !is_one_of(tool->bytes[line], "\r\n"))
+    while (line < tool->count && line < sizeof(shown) &&
+           !is_one_of(tool->bytes[line], "\r\n"))
         line++;
     if (tool->count == 0)
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,

@@ -101,7 +101,8 @@ static void hash_add_cpu(struct nacre_hasher *hasher)
     nacre_hash_add_u64(hasher, getauxval(AT_HWCAP2));
 }
 
-struct nacre_digest wt_cache_key(const struct nacre_digest *module, const char *config_text)
+struct nacre_digest wt_cache_key(const struct nacre_digest *module,
+                                 const char *config_text)
 {
     struct nacre_hasher hasher;
 
@@ -194,11 +195,13 @@ static enum nacre_status copy_sealed(int fd, size_t count, int *ret_copy_fd,
     return NACRE_OK;
 }
 
-static enum nacre_status judge(const struct wt_cache *cache, const struct trailer *trailer,
-                               int copy_fd, bool *ret_genuine, struct nacre_error *err)
+static enum nacre_status judge(const struct wt_cache *cache,
+                               const struct trailer *trailer, int copy_fd,
+                               bool *ret_genuine, struct nacre_error *err)
 {
     uint8_t mac[NACRE_MAC_BYTES];
-    void *code = mmap(NULL, trailer->count, PROT_READ, MAP_SHARED | MAP_POPULATE, copy_fd, 0);
+    void *code = mmap(NULL, trailer->count, PROT_READ, MAP_SHARED | MAP_POPULATE,
+                      copy_fd, 0);
 
     if (code == MAP_FAILED)
         return nacre_fail(err, NACRE_ERR_IO, "cannot map the copy of compiled code");
@@ -280,8 +283,8 @@ static bool is_temporary(const char *name)
            strlen(name) < ENTRY_NAME;
 }
 
-static enum nacre_status listing_add(struct listing *listing, int dir_fd, const char *name,
-                                     struct nacre_error *err)
+static enum nacre_status listing_add(struct listing *listing, int dir_fd,
+                                     const char *name, struct nacre_error *err)
 {
     bool temporary = is_temporary(name);
     struct entry *entry;
@@ -371,7 +374,8 @@ static enum nacre_status make_room(struct wt_cache *cache, uint64_t needed,
     return NACRE_OK;
 }
 
-enum nacre_status wt_cache_report(struct wt_cache *cache, struct nacre_cache_report *ret_report,
+enum nacre_status wt_cache_report(struct wt_cache *cache,
+                                  struct nacre_cache_report *ret_report,
                                   struct nacre_error *err)
 {
     NACRE_AUTO(listing_clear) struct listing listing = { 0 };
@@ -388,7 +392,8 @@ enum nacre_status wt_cache_report(struct wt_cache *cache, struct nacre_cache_rep
     return NACRE_OK;
 }
 
-enum nacre_status wt_cache_clear(struct wt_cache *cache, struct nacre_cache_report *ret_report,
+enum nacre_status wt_cache_clear(struct wt_cache *cache,
+                                 struct nacre_cache_report *ret_report,
                                  struct nacre_error *err)
 {
     NACRE_AUTO(listing_clear) struct listing listing = { 0 };
@@ -442,7 +447,8 @@ enum nacre_status wt_cache_put(struct wt_cache *cache, const struct nacre_digest
     assert(count > 0);
     if (count > WT_CACHE_ENTRY_BYTES_MAX || count + sizeof(trailer) > cache->bytes_max)
         return nacre_fail(err, NACRE_ERR_TOO_BIG,
-                          "compiled code of %zu bytes does not fit into the cache", count);
+                          "compiled code of %zu bytes does not fit into the cache",
+                          count);
     status = nacre_random(&number, sizeof(number), err);
     if (status == NACRE_OK)
         status = nacre_random(trailer.nonce, sizeof(trailer.nonce), err);

@@ -24,7 +24,8 @@ struct wt_cache;
 #define WT_CACHE_ENTRY_BYTES_MAX ((uint64_t)1 << 30)
 
 /* Both directories are made when missing and must be private (nacre/key.h). */
-NACRE_MUST_CHECK enum nacre_status wt_cache_open(const char *cache_dir, const char *key_dir,
+NACRE_MUST_CHECK enum nacre_status wt_cache_open(const char *cache_dir,
+                                                 const char *key_dir,
                                                  struct wt_cache **ret_cache,
                                                  struct nacre_error *err);
 void wt_cache_free(struct wt_cache *cache); /* accepts NULL */
@@ -35,7 +36,8 @@ void wt_cache_set_bytes_max(struct wt_cache *cache, uint64_t bytes_max);
 
 /* Names code by all that it depends on: the module, the engine's version, its
  * configuration in words, and what this CPU can do. */
-struct nacre_digest wt_cache_key(const struct nacre_digest *module, const char *config_text);
+struct nacre_digest wt_cache_key(const struct nacre_digest *module,
+                                 const char *config_text);
 
 /*
  * *ret_fd is a sealed memfd that holds the code and nothing else; the caller closes

@@ -180,6 +180,7 @@ static enum nacre_status write_call(struct wt_worker *worker, const struct nacre
     share->fuel_max = plan->limits.fuel_max;
     memset(&share->record, 0, offsetof(struct nacre_wasi_record, denials));
     share->reply.outcome = NACRE_OUTCOME_NONE;
+    atomic_store(&share->begun, 0);
     if (share->has_input) {
         struct wt_message message = { .request = WT_REQUEST_NONE };
 
@@ -406,6 +407,13 @@ static enum nacre_status timed_out(struct nacre_result *result, const struct nac
     return NACRE_OK;
 }
 
+/* An idle worker may die just before it is needed: then nothing has happened yet. */
+static bool died_unbegun(const struct wt_worker *worker, const struct nacre_result *result)
+{
+    return result->outcome == NACRE_OUTCOME_KILLED && !atomic_load(&worker->share->begun) &&
+           worker->child.pid == 0;
+}
+
 static enum nacre_status run_in_worker(struct executor *executor, const struct nacre_plan *plan,
                                        const struct nacre_tool *tool,
                                        const struct nacre_request *request,
@@ -414,19 +422,23 @@ static enum nacre_status run_in_worker(struct executor *executor, const struct n
 {
     struct wt_worker *worker;
     enum nacre_status status;
-    bool healthy;
+    bool healthy, again = true;
 
-    status = worker_for(executor, plan, tool, request, deadline_ns, &result->usage.compile_ns,
-                        &worker, err);
-    if (status == NACRE_ERR_TIMEOUT)
-        return timed_out(result, err);
-    if (status != NACRE_OK)
-        return status;
-    status = call(executor, worker, plan, tool, request, deadline_ns, result, &healthy, err);
-    if (healthy)
-        wt_pool_keep(executor->pool, worker);
-    else
-        (void)wt_pool_drop(executor->pool, worker);
+    for (bool retried = false; again; retried = true) {
+        status = worker_for(executor, plan, tool, request, deadline_ns,
+                            &result->usage.compile_ns, &worker, err);
+        if (status == NACRE_ERR_TIMEOUT)
+            return timed_out(result, err);
+        if (status != NACRE_OK)
+            return status;
+        status = call(executor, worker, plan, tool, request, deadline_ns, result, &healthy, err);
+        again = status == NACRE_OK && !retried && !atomic_load(&executor->cancelled) &&
+                died_unbegun(worker, result);
+        if (healthy)
+            wt_pool_keep(executor->pool, worker);
+        else
+            (void)wt_pool_drop(executor->pool, worker);
+    }
     return status;
 }
 

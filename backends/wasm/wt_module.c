@@ -242,7 +242,8 @@ static void describe(const struct wt_sections *sections, struct nacre_module_inf
         say_needs(sections->needs, &refused);
     judge_imports(sections, info, &refused);
     judge_exports(sections, info, &refused);
-    (void)nacre_text_show(info->refused, sizeof(info->refused), refused.bytes, refused.used);
+    (void)nacre_text_show(info->refused, sizeof(info->refused), refused.bytes,
+                          refused.used);
 }
 
 enum nacre_status nacre_module_read(const struct nacre_tool *tool,

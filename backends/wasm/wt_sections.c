@@ -401,7 +401,8 @@ struct wt_bytes wt_sections_at(const struct wt_sections *sections, uint32_t plac
     return at;
 }
 
-uint32_t wt_sections_function(const struct wt_sections *sections, const struct wt_item *item)
+uint32_t wt_sections_function(const struct wt_sections *sections,
+                              const struct wt_item *item)
 {
     struct wt_bytes at = wt_sections_at(sections, item->type_place);
     uint32_t index = wt_bytes_u32(&at);

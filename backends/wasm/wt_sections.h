@@ -52,13 +52,15 @@ struct wt_sections {
 NACRE_MUST_CHECK enum nacre_status wt_sections_read(struct wt_sections *sections,
                                                     const char *name,
                                                     const unsigned char *bytes,
-                                                    size_t count, struct nacre_error *err);
+                                                    size_t count,
+                                                    struct nacre_error *err);
 void wt_sections_clear(struct wt_sections *sections);
 
 /* The module's bytes from `place` on. */
 struct wt_bytes wt_sections_at(const struct wt_sections *sections, uint32_t place);
 
 /* Where the type of the function (or tag) whose type_place this is stands. */
-uint32_t wt_sections_function(const struct wt_sections *sections, const struct wt_item *item);
+uint32_t wt_sections_function(const struct wt_sections *sections,
+                              const struct wt_item *item);
 
 #endif

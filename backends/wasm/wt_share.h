@@ -51,6 +51,7 @@ struct wt_share {
     uint32_t has_input;  /* its fd comes over the control socket */
     uint32_t has_invoke; /* the export's name is the last text */
     uint32_t is_streamed; /* wake the supervisor at each write */
+    _Atomic uint32_t begun; /* by the worker, before anything of the guest happens */
 
     struct wt_reply reply;
     struct nacre_wasi_record record;

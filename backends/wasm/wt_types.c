@@ -243,7 +243,8 @@ static void add_limits(struct wt_text *text, struct wt_limits size, const char *
         wt_text_add(text, "%" PRIu64 "..%" PRIu64 " %s", size.min, size.max, unit);
 }
 
-struct wt_limits wt_memory_type(struct wt_bytes *in, uint32_t *needs, struct wt_text *text)
+struct wt_limits wt_memory_type(struct wt_bytes *in, uint32_t *needs,
+                                struct wt_text *text)
 {
     uint8_t flags;
     struct wt_limits size = limits(

@@ -46,8 +46,10 @@ struct wt_limits {
 void wt_value_type(struct wt_bytes *in, uint32_t *needs, struct wt_text *text);
 void wt_function_type(struct wt_bytes *in, uint32_t *needs, struct wt_text *text);
 void wt_global_type(struct wt_bytes *in, uint32_t *needs, struct wt_text *text);
-struct wt_limits wt_memory_type(struct wt_bytes *in, uint32_t *needs, struct wt_text *text);
-struct wt_limits wt_table_type(struct wt_bytes *in, uint32_t *needs, struct wt_text *text);
+struct wt_limits wt_memory_type(struct wt_bytes *in, uint32_t *needs,
+                                struct wt_text *text);
+struct wt_limits wt_table_type(struct wt_bytes *in, uint32_t *needs,
+                               struct wt_text *text);
 
 /* The function type at `in`, behind its 0x60, in letters as nacre_wasi_function has
  * them ("iI:i"); '?' for all but i32 and i64.  What does not fit is cut. */

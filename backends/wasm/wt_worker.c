@@ -186,6 +186,7 @@ static void serve_one(struct worker *worker)
     };
     const char *invoke;
 
+    atomic_store(&share->begun, 1);
     for (uint32_t i = 0; i < count; i++)
         worker->texts[i] = wt_get_text(&cursor);
     invoke = share->has_invoke ? wt_get_text(&cursor) : NULL;

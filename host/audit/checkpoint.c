@@ -38,8 +38,8 @@ enum nacre_status audit_append(int fd, const char *path, uint64_t size, const ch
         return nacre_fail(err, NACRE_ERR_IO, "cannot write to %s", path);
 
     errno = ENOSPC;
-    status = nacre_fail(err, NACRE_ERR_IO, "cannot write to %s: only %zd of %zu bytes fit",
-                        path, written, count);
+    status = nacre_fail(err, NACRE_ERR_IO,
+                        "cannot write to %s: only %zd of %zu bytes fit", path, written, count);
     /* If this fails too, the bytes stay as a torn line that the next writer removes. */
     (void)!ftruncate(fd, (off_t)size);
     return status;
@@ -48,8 +48,8 @@ enum nacre_status audit_append(int fd, const char *path, uint64_t size, const ch
 /* Where the last whole line begins and how long it is; 0 bytes when there is none.
  * `*ret_end` is the offset behind its newline. */
 static enum nacre_status last_line(int fd, const char *path, char line[LINE_BYTES_MAX],
-                                   size_t *ret_count, uint64_t *ret_end, uint64_t *ret_size,
-                                   struct nacre_error *err)
+                                   size_t *ret_count, uint64_t *ret_end,
+                                   uint64_t *ret_size, struct nacre_error *err)
 {
     char window[2 * LINE_BYTES_MAX];
     const char *newline, *start;

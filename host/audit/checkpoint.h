@@ -31,7 +31,8 @@ struct audit_checkpoint {
  */
 NACRE_MUST_CHECK enum nacre_status
 audit_checkpoint_write(int fd, const char *path, const uint8_t key[NACRE_KEY_BYTES],
-                       const struct audit_checkpoint *checkpoint, struct nacre_error *err);
+                       const struct audit_checkpoint *checkpoint,
+                       struct nacre_error *err);
 
 /* False when the line (without newline) is no checkpoint, or not one of this key's. */
 bool audit_checkpoint_parse(const char *text, size_t count,

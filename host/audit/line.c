@@ -88,7 +88,8 @@ static size_t add_escaped(struct audit_line *line, const unsigned char *at, size
     return length > 0 ? length : 1;
 }
 
-void audit_line_bytes(struct audit_line *line, const char *bytes, size_t count, size_t max)
+void audit_line_bytes(struct audit_line *line, const char *bytes, size_t count,
+                      size_t max)
 {
     const unsigned char *at = (const unsigned char *)bytes;
     size_t left = count < max ? count : max;
@@ -148,8 +149,9 @@ void audit_line_digest(struct audit_line *line, const struct nacre_digest *diges
     add(line, "\"", 1);
 }
 
-bool audit_line_seal(struct audit_line *line, uint64_t seq, const struct nacre_digest *prev,
-                     const char **ret_text, size_t *ret_count)
+bool audit_line_seal(struct audit_line *line, uint64_t seq,
+                     const struct nacre_digest *prev, const char **ret_text,
+                     size_t *ret_count)
 {
     static const char front[] = AUDIT_LINE_FRONT;
     size_t start = FRONT_ROOM;

@@ -36,7 +36,8 @@ void audit_line_add(struct audit_line *line, const char *text);
  */
 void audit_line_text(struct audit_line *line, const char *text, size_t max);
 /* The same for bytes that are not terminated. */
-void audit_line_bytes(struct audit_line *line, const char *bytes, size_t count, size_t max);
+void audit_line_bytes(struct audit_line *line, const char *bytes, size_t count,
+                      size_t max);
 
 void audit_line_number(struct audit_line *line, uint64_t number);
 void audit_line_signed(struct audit_line *line, int64_t number);
@@ -44,8 +45,9 @@ void audit_line_digest(struct audit_line *line, const struct nacre_digest *diges
 
 /* Gives the line its number and its link; false when memory ran out.  The text ends
  * in a newline and belongs to `line`. */
-bool audit_line_seal(struct audit_line *line, uint64_t seq, const struct nacre_digest *prev,
-                     const char **ret_text, size_t *ret_count);
+bool audit_line_seal(struct audit_line *line, uint64_t seq,
+                     const struct nacre_digest *prev, const char **ret_text,
+                     size_t *ret_count);
 
 /* Frees it; `line` is empty and usable again.  A scope guard, too. */
 void audit_line_clear(struct audit_line *line);

@@ -136,7 +136,8 @@ enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, struct nacre_e
 /* A checkpoint that is due comes before the record: when it can't be written, nothing
  * of the record is there either. */
 static enum nacre_status settle_and_append(struct nacre_audit *audit,
-                                           struct audit_line *line, struct nacre_error *err)
+                                           struct audit_line *line,
+                                           struct nacre_error *err)
 {
     enum nacre_status status;
     uint64_t torn_count;

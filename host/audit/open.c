@@ -44,7 +44,8 @@ static enum nacre_status file_open(const char *path, const char *shown, int *ret
 
     if (fd < 0 && errno == ELOOP)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "%s is a symbolic link: name the file that it points to", shown);
+                          "%s is a symbolic link: name the file that it points to",
+                          shown);
     if (fd < 0 && (errno == EISDIR || errno == ENXIO))
         return nacre_fail(err, NACRE_ERR_USAGE, "%s is not a plain file", shown);
     if (fd < 0)
@@ -59,8 +60,8 @@ static enum nacre_status file_open(const char *path, const char *shown, int *ret
                           st.st_uid, geteuid());
     if (st.st_mode & 022)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "others may write to %s (mode %04o), so it proves nothing; if it "
-                          "is sound, run chmod 600 on it",
+                          "others may write to %s (mode %04o), so it proves nothing; if "
+                          "it is sound, run chmod 600 on it",
                           shown, st.st_mode & 07777);
     *ret_fd = nacre_fd_take(&fd);
     return NACRE_OK;
@@ -111,13 +112,14 @@ static enum nacre_status compare(struct nacre_audit *audit, struct audit_damage 
              (last.bytes != audit->head.bytes ||
               !nacre_digest_equal(&last.head, &audit->head.head)))
         damage->head_differs = true;
-    audit->vouched_count = last.count < audit->head.count ? last.count : audit->head.count;
+    audit->vouched_count = last.count - damage->records_missing;
     return NACRE_OK;
 }
 
 /* Runs of others may be under way.  Nobody else has the log open when the lock that
  * every handle shares can be had alone; then an unended run will never end. */
-static enum nacre_status find_unended(struct nacre_audit *audit, struct audit_damage *damage,
+static enum nacre_status find_unended(struct nacre_audit *audit,
+                                      struct audit_damage *damage,
                                       struct nacre_error *err)
 {
     NACRE_AUTO(audit_runs_clear) struct audit_runs runs = { 0 };
@@ -169,8 +171,8 @@ static void tell(const struct nacre_audit *audit, const struct audit_damage *dam
             audit->shown);
     if (damage->checkpoints_missing)
         say(notice, size,
-            "No checkpoint in %s vouches for the audit log: they were lost or changed, or "
-            "the key is another one. Run `nacre audit verify`.",
+            "No checkpoint in %s vouches for the audit log: they were lost or changed, "
+            "or the key is another one. Run `nacre audit verify`.",
             audit->checkpoints_shown);
     if (damage->unended > 0)
         say(notice, size,
@@ -178,8 +180,8 @@ static void tell(const struct nacre_audit *audit, const struct audit_damage *dam
             audit->shown, (unsigned long long)damage->unended, damage->unended_ids[0]);
 }
 
-static enum nacre_status settle(struct nacre_audit *audit, char *notice, size_t notice_size,
-                                struct nacre_error *err)
+static enum nacre_status settle(struct nacre_audit *audit, char *notice,
+                                size_t notice_size, struct nacre_error *err)
 {
     struct audit_damage damage = { 0 };
     enum nacre_status status;
@@ -214,7 +216,8 @@ enum nacre_status nacre_audit_open(const char *path, const char *key_dir,
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the audit log");
     audit->fd = audit->checkpoints_fd = -1;
     (void)pthread_mutex_init(&audit->mutex, NULL);
-    length = snprintf(checkpoints, sizeof(checkpoints), "%s" AUDIT_CHECKPOINT_SUFFIX, path);
+    length = snprintf(checkpoints, sizeof(checkpoints), "%s%s", path,
+                      AUDIT_CHECKPOINT_SUFFIX);
     if (length < 0 || (size_t)length >= sizeof(checkpoints))
         return nacre_fail(err, NACRE_ERR_USAGE, "the path of the audit log is too long");
     (void)nacre_text_shown(audit->shown, path);
@@ -226,7 +229,8 @@ enum nacre_status nacre_audit_open(const char *path, const char *key_dir,
     if (status == NACRE_OK)
         status = file_open(path, audit->shown, &audit->fd, err);
     if (status == NACRE_OK)
-        status = file_open(checkpoints, audit->checkpoints_shown, &audit->checkpoints_fd, err);
+        status = file_open(checkpoints, audit->checkpoints_shown, &audit->checkpoints_fd,
+                           err);
     if (status == NACRE_OK)
         status = audit_file_lock(audit->fd, LOCK_EX, AUDIT_LOCK_MS, audit->shown, err);
     if (status != NACRE_OK)
@@ -258,7 +262,8 @@ void nacre_audit_free(struct nacre_audit *audit)
 {
     if (!audit)
         return;
-    if (audit->secret && audit->secret->present && audit->head.count > audit->vouched_count)
+    if (audit->secret && audit->secret->present &&
+        audit->head.count > audit->vouched_count)
         checkpoint_at_end(audit);
     if (audit->secret) {
         explicit_bzero(audit->secret, sizeof(*audit->secret));

@@ -115,7 +115,8 @@ bool audit_record_parse(const char *text, size_t count, struct audit_record *ret
     size_t time_count;
 
     if (!audit_scan_word(&scan, AUDIT_LINE_FRONT) ||
-        !audit_scan_number(&scan, &record.seq) || !audit_scan_word(&scan, ",\"time\":\"") ||
+        !audit_scan_number(&scan, &record.seq) ||
+        !audit_scan_word(&scan, ",\"time\":\"") ||
         !audit_scan_string(&scan, NACRE_TIMESTAMP, &time, &time_count) ||
         !audit_scan_word(&scan, "\",\"type\":\"") || !scan_type(&scan, &record))
         return false;
@@ -132,11 +133,12 @@ bool audit_record_parse(const char *text, size_t count, struct audit_record *ret
 bool audit_record_is_torn(const char *bytes, size_t count)
 {
     static const char front[] = AUDIT_LINE_FRONT;
+    size_t known = count < sizeof(front) - 1 ? count : sizeof(front) - 1;
 
     /* Some file systems show blocks that were allocated and never written as zeros. */
     if (count == 0 || bytes[0] == '\0')
         return count > 0;
-    return memcmp(bytes, front, count < sizeof(front) - 1 ? count : sizeof(front) - 1) == 0;
+    return memcmp(bytes, front, known) == 0;
 }
 
 enum nacre_status audit_pread(int fd, const char *path, void *ret_bytes, size_t count,
@@ -205,7 +207,8 @@ static enum nacre_status fill(struct audit_reader *reader, struct nacre_error *e
     reader->filled = kept;
     if (left < room)
         room = (size_t)left;
-    status = audit_pread(reader->fd, reader->path, reader->buffer + kept, room, from, err);
+    status = audit_pread(reader->fd, reader->path, reader->buffer + kept, room, from,
+                         err);
     if (status == NACRE_OK)
         reader->filled += room;
     return status;

@@ -59,7 +59,8 @@ struct audit_reader {
 /* Of the bytes from `start` to `end`.  `fd` and `path` are borrowed. */
 NACRE_MUST_CHECK enum nacre_status audit_reader_init(struct audit_reader *reader, int fd,
                                                      const char *path, uint64_t start,
-                                                     uint64_t end, struct nacre_error *err);
+                                                     uint64_t end,
+                                                     struct nacre_error *err);
 void audit_reader_clear(struct audit_reader *reader);
 
 /* *ret_text is NULL at the end; else a terminated line that holds until the next call.

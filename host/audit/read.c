@@ -14,7 +14,8 @@
 enum nacre_status audit_file_read_open(const char *path, int *ret_fd, uint64_t *ret_size,
                                        struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    static const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path, flags);
     char shown[NACRE_SHOWN];
     struct stat st;
 
@@ -72,8 +73,10 @@ enum nacre_status nacre_audit_read(const char *path, struct nacre_audit_cursor *
         if (status != NACRE_OK || !text)
             break;
         if (!is_printable(text, count))
-            return nacre_fail_at(err, NACRE_ERR_PARSE, path, audit_line_int(reader.line), 1,
-                                 "not a record of nacre's: it has bytes that are no text");
+            return nacre_fail_at(err, NACRE_ERR_PARSE, path,
+                                 audit_line_int(reader.line), 1,
+                                 "not a record of nacre's: it has bytes that are no "
+                                 "text");
         more = each(data, reader.line, text, count);
         *cursor = (struct nacre_audit_cursor){ reader.offset, reader.line };
         if (!more)

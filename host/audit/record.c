@@ -44,9 +44,10 @@ static void add_list(struct nacre_hasher *hasher, const char *const *list)
 struct nacre_hasher audit_record_hasher(const uint8_t key[NACRE_KEY_BYTES])
 {
     static const char purpose[] = "nacre audit arguments 1";
-    struct nacre_digest secret = nacre_hmac(key, NACRE_KEY_BYTES, purpose, sizeof(purpose));
     struct nacre_hasher hasher;
+    struct nacre_digest secret;
 
+    secret = nacre_hmac(key, NACRE_KEY_BYTES, purpose, sizeof(purpose));
     nacre_hash_init(&hasher);
     nacre_hash_add(&hasher, secret.bytes, sizeof(secret.bytes));
     nacre_hash_add(&hasher, (const uint8_t[32]){ 0 }, 32);
@@ -209,7 +210,8 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
 }
 
 void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
-                      const struct nacre_audit_run *run, const struct nacre_result *result,
+                      const struct nacre_audit_run *run,
+                      const struct nacre_result *result,
                       const struct nacre_error *failure)
 {
     char text[sizeof(failure->file) + sizeof(failure->text) + 32];

@@ -35,8 +35,10 @@ static void put(struct audit_runs *runs, const char *id)
 
 static enum nacre_status grow(struct audit_runs *runs, struct nacre_error *err)
 {
-    struct audit_runs grown = { .slot_count = runs->slot_count ? 2 * runs->slot_count : 64 };
+    struct audit_runs grown = { .slot_count = 64 };
 
+    if (runs->slot_count > 0)
+        grown.slot_count = 2 * runs->slot_count;
     grown.slots = calloc(grown.slot_count, sizeof(*grown.slots));
     if (!grown.slots)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for %zu unfinished runs",
@@ -71,7 +73,8 @@ static void drop(struct audit_runs *runs, const char *id)
     }
 }
 
-enum nacre_status audit_runs_see(struct audit_runs *runs, const struct audit_record *record,
+enum nacre_status audit_runs_see(struct audit_runs *runs,
+                                 const struct audit_record *record,
                                  struct nacre_error *err)
 {
     if (record->type == AUDIT_END)
@@ -88,7 +91,8 @@ enum nacre_status audit_runs_see(struct audit_runs *runs, const struct audit_rec
     return NACRE_OK;
 }
 
-void audit_runs_copy(const struct audit_runs *runs, char (*ret_ids)[NACRE_RUN_ID], size_t max)
+void audit_runs_copy(const struct audit_runs *runs, char (*ret_ids)[NACRE_RUN_ID],
+                     size_t max)
 {
     size_t copied = 0;
 

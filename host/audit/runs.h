@@ -21,7 +21,8 @@ NACRE_MUST_CHECK enum nacre_status audit_runs_see(struct audit_runs *runs,
                                                   struct nacre_error *err);
 
 /* Copies up to `max` of them. */
-void audit_runs_copy(const struct audit_runs *runs, char (*ret_ids)[NACRE_RUN_ID], size_t max);
+void audit_runs_copy(const struct audit_runs *runs, char (*ret_ids)[NACRE_RUN_ID],
+                     size_t max);
 
 /* Forgets all; usable again. */
 void audit_runs_clear(struct audit_runs *runs);

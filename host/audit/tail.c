@@ -21,8 +21,8 @@ static enum nacre_status not_a_log(const char *path, struct nacre_error *err)
 /* `window` is the end of the file, `start` its offset there.  *ret_found is false when
  * it does not reach back to the beginning of the last whole line. */
 static enum nacre_status judge(const char *path, const char *window, size_t count,
-                               uint64_t start, bool *ret_found, struct audit_tail *ret_tail,
-                               struct nacre_error *err)
+                               uint64_t start, bool *ret_found,
+                               struct audit_tail *ret_tail, struct nacre_error *err)
 {
     const char *newline = memrchr(window, '\n', count);
     const char *torn = newline ? newline + 1 : window;

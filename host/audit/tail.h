@@ -11,13 +11,15 @@ struct audit_tail {
 };
 
 /* NACRE_ERR_USAGE when the file does not end like an audit log. */
-NACRE_MUST_CHECK enum nacre_status audit_tail_read(int fd, const char *path, uint64_t size,
+NACRE_MUST_CHECK enum nacre_status audit_tail_read(int fd, const char *path,
+                                                   uint64_t size,
                                                    struct audit_tail *ret_tail,
                                                    struct nacre_error *err);
 
 /* The runs that begin in the last records and do not end there.  Looks at a few dozen
  * records only, because every start of the program waits for it. */
-NACRE_MUST_CHECK enum nacre_status audit_tail_runs(int fd, const char *path, uint64_t size,
+NACRE_MUST_CHECK enum nacre_status audit_tail_runs(int fd, const char *path,
+                                                   uint64_t size,
                                                    struct audit_runs *runs,
                                                    struct nacre_error *err);
 

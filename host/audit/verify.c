@@ -37,7 +37,8 @@ static void verifier_clear(struct verifier *verifier)
 }
 
 /* Reads into verifier->next; waiting is false when there is none left. */
-static enum nacre_status next_checkpoint(struct verifier *verifier, struct nacre_error *err)
+static enum nacre_status next_checkpoint(struct verifier *verifier,
+                                         struct nacre_error *err)
 {
     struct audit_checkpoint before = verifier->next;
     bool first = verifier->checkpoints.line == 0;
@@ -57,7 +58,8 @@ static enum nacre_status next_checkpoint(struct verifier *verifier, struct nacre
                              "was changed, or the key was");
     if (first && verifier->next.count != 0)
         return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->checkpoints_path, line, 1,
-                             "the checkpoints before this one, for %llu records, are gone",
+                             "the checkpoints before this one, for %llu records, are "
+                             "gone",
                              (unsigned long long)verifier->next.count);
     if (!first && verifier->next.count < before.count)
         return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->checkpoints_path, line, 1,
@@ -80,8 +82,8 @@ static enum nacre_status check_checkpoints(struct verifier *verifier,
             !nacre_digest_equal(&verifier->next.head, &verifier->head.head))
             return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path,
                                  audit_line_int(verifier->head.count), 1,
-                                 "line 1 to here are not what checkpoint %llu vouches for: "
-                                 "the log was rewritten",
+                                 "line 1 to here are not what checkpoint %llu vouches "
+                                 "for: the log was rewritten",
                                  (unsigned long long)verifier->checkpoints.line);
         verifier->report.checkpoints++;
         verifier->report.after_checkpoint = 0;
@@ -120,7 +122,8 @@ static enum nacre_status check_line(struct verifier *verifier, const char *text,
     return audit_runs_see(&verifier->runs, &record, err);
 }
 
-static enum nacre_status check_end(const struct verifier *verifier, struct nacre_error *err)
+static enum nacre_status check_end(const struct verifier *verifier,
+                                   struct nacre_error *err)
 {
     int line = audit_line_int(verifier->head.count + 1);
 
@@ -133,8 +136,8 @@ static enum nacre_status check_end(const struct verifier *verifier, struct nacre
                              (unsigned long long)verifier->next.count);
     if (verifier->log.torn > 0)
         return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path, line, 1,
-                             "the last line is torn (%llu bytes), as a crash leaves it; the "
-                             "%llu records before it hold; the next run sets it right",
+                             "the last line is torn (%llu bytes), as a crash leaves it; "
+                             "the %llu records before it hold; the next run sets it right",
                              (unsigned long long)verifier->log.torn,
                              (unsigned long long)verifier->head.count);
     return NACRE_OK;
@@ -191,7 +194,8 @@ enum nacre_status nacre_audit_verify(const char *path, const char *key_dir,
     enum nacre_status status;
     struct stat st;
 
-    (void)snprintf(checkpoints, sizeof(checkpoints), "%s" AUDIT_CHECKPOINT_SUFFIX, path);
+    (void)snprintf(checkpoints, sizeof(checkpoints), "%s%s", path,
+                   AUDIT_CHECKPOINT_SUFFIX);
     (void)nacre_text_shown(shown, path);
     status = load_key(key_dir, verifier.key, err);
     if (status == NACRE_OK)

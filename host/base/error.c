@@ -7,6 +7,9 @@
 #include <string.h>
 
 static void fill(struct nacre_error *err, enum nacre_status status, const char *format,
+                 va_list args) __attribute__((format(printf, 3, 0)));
+
+static void fill(struct nacre_error *err, enum nacre_status status, const char *format,
                  va_list args)
 {
     int sys_errno = errno;

@@ -99,7 +99,7 @@ bool nacre_digest_from_hex(const char *hex, struct nacre_digest *ret_digest)
             value = (unsigned)(hex[i] - 'a') + 10;
         else
             return false;
-        digest.bytes[i / 2] = (uint8_t)(digest.bytes[i / 2] << 4 | value);
+        digest.bytes[i / 2] = (uint8_t)((unsigned)digest.bytes[i / 2] << 4 | value);
     }
     *ret_digest = digest;
     return true;

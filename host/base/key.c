@@ -68,7 +68,8 @@ enum nacre_status nacre_private_dir_open(const char *path, int *ret_fd,
     while (length > 1 && path[length - 1] == '/')
         length--;
     if (length == 0 || length >= sizeof(plain))
-        return nacre_fail(err, NACRE_ERR_USAGE, "not the name of a directory: \"%s\"", shown);
+        return nacre_fail(err, NACRE_ERR_USAGE, "not the name of a directory: \"%s\"",
+                          shown);
     memcpy(plain, path, length);
     plain[length] = '\0';
 
@@ -94,7 +95,8 @@ enum nacre_status nacre_private_dir_open(const char *path, int *ret_fd,
 }
 
 static enum nacre_status key_read(int fd, const char *shown,
-                                  uint8_t ret_key[NACRE_KEY_BYTES], struct nacre_error *err)
+                                  uint8_t ret_key[NACRE_KEY_BYTES],
+                                  struct nacre_error *err)
 {
     uint8_t bytes[NACRE_KEY_BYTES + 1]; /* one more, to see that the file ends */
     enum nacre_status status;
@@ -104,7 +106,8 @@ static enum nacre_status key_read(int fd, const char *shown,
     if (fstat(fd, &st) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot examine the key file %s", shown);
     if (!S_ISREG(st.st_mode))
-        return nacre_fail(err, NACRE_ERR_USAGE, "the key file %s is not a plain file", shown);
+        return nacre_fail(err, NACRE_ERR_USAGE, "the key file %s is not a plain file",
+                          shown);
     status = check_private(&st, shown, 0600, err);
     if (status != NACRE_OK)
         return status;
@@ -173,7 +176,8 @@ static int key_open(int dir_fd, const char *name)
 }
 
 enum nacre_status nacre_key_load(const char *dir, const char *name,
-                                 uint8_t ret_key[NACRE_KEY_BYTES], struct nacre_error *err)
+                                 uint8_t ret_key[NACRE_KEY_BYTES],
+                                 struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     NACRE_AUTO(nacre_fd_guard) int fd = -1;

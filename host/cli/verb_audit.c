@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "nacre/own.h"
+#include "nacre/text.h"
 #include "report.h"
 #include "verbs.h"
 
@@ -22,38 +23,40 @@ static const struct cli_option options[OPT_COUNT] = {
 
 static const char *const words[] = { "show", "tail", "verify" };
 
-static const char *text_of(json_t *record, const char *key, const char *inner)
+/* JSON can spell control characters: what it says is shown, not printed as it is. */
+static const char *show(char ret_text[NACRE_SHOWN], json_t *value)
 {
-    json_t *value = json_object_get(record, key);
-    const char *text = json_string_value(inner ? json_object_get(value, inner) : value);
+    const char *text = json_string_value(value);
 
-    return text ? text : "-";
+    return nacre_text_shown(ret_text, text ? text : "-");
 }
 
-/* time, type, outcome, run, tool, policy, then each denial.  nacre_audit_read() has
- * seen to it that nothing in a line can drive a terminal, but JSON can spell control
- * characters: json_dumps() of a string spells them again. */
+/* time, type, outcome, run, tool, policy, then each denial. */
 static void print_text(const char *line, size_t count)
 {
     json_t *record = json_loadb(line, count, JSON_REJECT_DUPLICATES, NULL), *denial;
-    NACRE_AUTO(nacre_heap_guard) char *tool = NULL;
+    char time[NACRE_SHOWN], type[NACRE_SHOWN], outcome[NACRE_SHOWN], id[NACRE_SHOWN],
+        tool[NACRE_SHOWN], policy[NACRE_SHOWN], text[1024];
     size_t i;
 
     if (!record) {
         (void)printf("%s\n", line);
         return;
     }
-    tool = json_dumps(json_object_get(json_object_get(record, "tool"), "name"),
-                      JSON_ENCODE_ANY);
-    (void)printf("%s %-9s %-13s run %.8s tool %s policy %s\n",
-                 text_of(record, "time", NULL), text_of(record, "type", NULL),
-                 text_of(record, "outcome", NULL), text_of(record, "run", NULL),
-                 tool ? tool : "-", text_of(record, "policy", "name"));
+    (void)printf(
+        "%s %-9s %-13s run %.8s tool %s policy %s\n",
+        show(time, json_object_get(record, "time")),
+        show(type, json_object_get(record, "type")),
+        show(outcome, json_object_get(record, "outcome")),
+        show(id, json_object_get(record, "run")),
+        show(tool, json_object_get(json_object_get(record, "tool"), "name")),
+        show(policy, json_object_get(json_object_get(record, "policy"), "name")));
     json_array_foreach(json_object_get(record, "denials"), i, denial) {
-        NACRE_AUTO(nacre_heap_guard) char *text =
-            json_dumps(json_object_get(denial, "text"), JSON_ENCODE_ANY);
+        const char *sentence = json_string_value(json_object_get(denial, "text"));
 
-        (void)printf("    denied: %s\n", text ? text : "-");
+        if (sentence)
+            (void)printf("    denied: %s\n",
+                         nacre_text_show(text, sizeof(text), sentence, strlen(sentence)));
     }
     json_decref(record);
 }
@@ -70,8 +73,8 @@ static bool print_record(void *data, uint64_t number, const char *text, size_t c
     return !ferror(stdout);
 }
 
-static enum nacre_status show(const struct cli_args *args, const char *path,
-                              struct nacre_error *err)
+static enum nacre_status show_all(const struct cli_args *args, const char *path,
+                                  struct nacre_error *err)
 {
     struct nacre_audit_cursor cursor = { 0 };
 
@@ -134,7 +137,7 @@ static int run(const struct cli_args *args)
         const char *path = nacre_engine_audit_path(engine);
 
         if (strcmp(word, "show") == 0)
-            status = show(args, path, &err);
+            status = show_all(args, path, &err);
         else if (strcmp(word, "tail") == 0)
             status = tail(args, path, &err);
         else

@@ -172,7 +172,7 @@ static json_t *obstacles(const struct explain *explain,
 static void print_tool(const struct explain *explain, const struct nacre_tool *tool,
                        const struct nacre_module_info *info, json_t *reasons)
 {
-    char name[NACRE_SHOWN];
+    char name[NACRE_SHOWN], shown[1024];
     json_t *reason;
     size_t i;
 
@@ -185,7 +185,8 @@ static void print_tool(const struct explain *explain, const struct nacre_tool *t
 
         (void)json_unpack(reason, "{s:s, s:s, s:s}", "place", &place, "text", &text,
                           "fix", &fix);
-        (void)printf("  %s: %s\n", place, text);
+        (void)printf("  %s: %s\n", place,
+                     nacre_text_show(shown, sizeof(shown), text, strlen(text)));
         if (fix[0])
             (void)printf("      fix: %s\n", fix);
     }

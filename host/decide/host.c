@@ -1,4 +1,4 @@
-/* Trusts neither side: a rule was checked when it was loaded, a host comes from a guest. */
+/* Trusts neither side: a rule comes from a policy, a host from a guest. */
 #include "host.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,8 @@
 
 static bool is_letter_or_digit(char character)
 {
-    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
+    return (character >= 'a' && character <= 'z') ||
+           (character >= 'A' && character <= 'Z') ||
            (character >= '0' && character <= '9');
 }
 
@@ -93,7 +94,8 @@ bool nacre_host_matches(const char *rule, const char *host)
     struct nacre_host allowed, asked;
     bool below = rule[0] == '*' && rule[1] == '.';
 
-    if (!nacre_host_split(below ? rule + 2 : rule, &allowed) || !nacre_host_split(host, &asked))
+    if (!nacre_host_split(below ? rule + 2 : rule, &allowed) ||
+        !nacre_host_split(host, &asked))
         return false;
     if (!nacre_host_is_name(asked.name, asked.length))
         return false;

@@ -59,8 +59,9 @@ static enum nacre_status compile(struct nacre_pattern *pattern, const char *text
     pcre2_compile_context *context = pcre2_compile_context_create(pattern->memory);
     if (!context)
         return fail_memory(ret_offset, err);
-    pattern->code = pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
-                                  PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context);
+    pattern->code =
+        pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
+                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context);
     pcre2_compile_context_free(context);
     if (pattern->code)
         return NACRE_OK;
@@ -71,7 +72,8 @@ static enum nacre_status compile(struct nacre_pattern *pattern, const char *text
     return nacre_fail(err, NACRE_ERR_PARSE, "%s", (const char *)words);
 }
 
-enum nacre_status nacre_pattern_compile(const char *text, struct nacre_pattern **ret_pattern,
+enum nacre_status nacre_pattern_compile(const char *text,
+                                        struct nacre_pattern **ret_pattern,
                                         size_t *ret_offset, struct nacre_error *err)
 {
     struct nacre_pattern *pattern = calloc(1, sizeof(*pattern));

@@ -28,8 +28,8 @@ void nacre_answer_change(struct nacre_answer *answer, const struct nacre_policy 
     char source[NACRE_SHOWN];
 
     nacre_answer_fix(answer, "%s:%d:%d: change '%s' to '%s'",
-                     nacre_text_shown(source, policy->source), place.line, place.column, from,
-                     to);
+                     nacre_text_shown(source, policy->source), place.line, place.column,
+                     from, to);
 }
 
 void nacre_answer_add(struct nacre_answer *answer, struct nacre_place list_place,

@@ -1,4 +1,4 @@
-/* Level, network, secrets and shell: what this build enforces, and what it must refuse. */
+/* Level, network, secrets and shell: what this build enforces and what it refuses. */
 #include <stdio.h>
 
 #include "draft.h"
@@ -6,7 +6,8 @@
 
 #define NO_NETWORK_WALL "no socket import exists; seccomp refuses socket()"
 #define NO_SHELL_WALL "a wasm guest can't start a process; seccomp refuses fork and exec"
-#define NO_EGRESS_FIX "no change opens it in this build: the egress engine is not there yet"
+#define NO_EGRESS_FIX                                                                    \
+    "no change opens it in this build: the egress engine is not there yet"
 
 static void runtime(struct draft *draft)
 {
@@ -25,13 +26,14 @@ static void runtime(struct draft *draft)
         nacre_draft_add(draft, &decision);
     } else if (policy->runtime_place.line == 0) {
         decision.verdict = NACRE_VERDICT_NOTE;
-        (void)snprintf(decision.what, sizeof(decision.what), "%s, inferred from the level",
-                       name);
+        (void)snprintf(decision.what, sizeof(decision.what),
+                       "%s, inferred from the level", name);
         nacre_draft_add(draft, &decision);
     } else {
         (void)snprintf(decision.what, sizeof(decision.what),
                        "runtime %s: its executor is not in this build yet", name);
-        (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'wasmtime'", name);
+        (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'wasmtime'",
+                       name);
         nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
     }
 }
@@ -45,7 +47,8 @@ void nacre_draft_level(struct draft *draft)
         .place = policy->level_place,
         .verdict = NACRE_VERDICT_GRANT,
         .what = "wasm: a WebAssembly guest in a worker process of its own",
-        .mechanism = "wasmtime; seccomp; landlock where the kernel has it; a worker can be killed",
+        .mechanism =
+            "wasmtime; seccomp; landlock where the kernel has it; a worker can be killed",
     };
 
     if (policy->level == NACRE_LEVEL_WASM) {
@@ -77,9 +80,11 @@ static void network_mode(struct draft *draft)
     };
 
     if (open) {
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "network mode %s: the egress engine that enforces it is not in this "
-                       "build yet", name);
+        (void)snprintf(
+            decision.what, sizeof(decision.what),
+            "network mode %s: the egress engine that enforces it is not in this build "
+            "yet",
+            name);
         (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'deny'", name);
         nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
         return;
@@ -107,9 +112,11 @@ static void network_hosts(struct draft *draft)
         nacre_rule_name(decision.rule, RULE_HOSTS, i + 1);
         (void)snprintf(decision.what, sizeof(decision.what), "%s: %s",
                        nacre_text_shown(shown, host->text),
-                       closed ? "not granted: mode is deny" : "waits for the egress engine");
+                       closed ? "not granted: mode is deny"
+                              : "waits for the egress engine");
         if (closed) {
-            (void)snprintf(decision.mechanism, sizeof(decision.mechanism), NO_NETWORK_WALL);
+            (void)snprintf(decision.mechanism, sizeof(decision.mechanism),
+                           NO_NETWORK_WALL);
             (void)snprintf(decision.fix, sizeof(decision.fix), NO_EGRESS_FIX);
         }
         nacre_draft_add(draft, &decision);
@@ -126,7 +133,8 @@ void nacre_draft_network(struct draft *draft)
         { "capabilities.network.ssrf_protection.enabled", policy->network.ssrf_enabled },
         { "capabilities.network.ssrf_protection.block_private_ips",
           policy->network.block_private_ips },
-        { "capabilities.network.ssrf_protection.dns_pinning", policy->network.dns_pinning },
+        { "capabilities.network.ssrf_protection.dns_pinning",
+          policy->network.dns_pinning },
     };
 
     network_mode(draft);
@@ -196,25 +204,27 @@ void nacre_draft_secrets(struct draft *draft)
     };
 
     if (policy->secrets.injection_place.line > 0)
-        refuse_secret(draft, "capabilities.secrets.injection", policy->secrets.injection_place,
-                      nacre_injection_name(policy->secrets.injection), "remove this line");
+        refuse_secret(
+            draft, "capabilities.secrets.injection", policy->secrets.injection_place,
+            nacre_injection_name(policy->secrets.injection), "remove this line");
     else
         nacre_draft_add(draft, &none);
     if (policy->secrets.encryption_place.line > 0)
         refuse_secret(draft, "capabilities.secrets.encryption",
-                      policy->secrets.encryption_place, "aes-256-gcm", "remove this line");
+                      policy->secrets.encryption_place, "aes-256-gcm",
+                      "remove this line");
     leak_detection(draft);
 }
 
-static void shell_item(struct draft *draft, const char *rule, size_t item, const char *text,
-                       struct nacre_place place)
+static void shell_item(struct draft *draft, const char *rule, size_t item,
+                       const char *text, struct nacre_place place)
 {
     struct nacre_decision decision = { .place = place, .verdict = NACRE_VERDICT_NOTE };
     char shown[NACRE_SHOWN];
 
     nacre_rule_name(decision.rule, rule, item);
-    (void)snprintf(decision.what, sizeof(decision.what), "'%s': no command runs in this build",
-                   nacre_text_shown(shown, text));
+    (void)snprintf(decision.what, sizeof(decision.what),
+                   "'%s': no command runs in this build", nacre_text_shown(shown, text));
     nacre_draft_add(draft, &decision);
 }
 
@@ -234,18 +244,21 @@ void nacre_draft_shell(struct draft *draft)
     if (policy->shell.mode == NACRE_SHELL_DENY) {
         nacre_draft_add(draft, &decision);
     } else {
-        (void)snprintf(decision.what, sizeof(decision.what), "shell mode %s: %s", name,
-                       policy->level == NACRE_LEVEL_WASM
-                           ? "no native command runs at level wasm; native levels are not in "
-                             "this build"
-                           : "native levels are not in this build");
+        (void)snprintf(
+            decision.what, sizeof(decision.what), "shell mode %s: %s", name,
+            policy->level == NACRE_LEVEL_WASM
+                ? "no native command runs at level wasm; native levels are not in "
+                  "this build"
+                : "native levels are not in this build");
         (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'deny'", name);
         nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
     }
     for (size_t i = 0; i < policy->shell.blocked_commands.count; i++)
-        shell_item(draft, RULE_COMMANDS, i + 1, policy->shell.blocked_commands.items[i].text,
+        shell_item(draft, RULE_COMMANDS, i + 1,
+                   policy->shell.blocked_commands.items[i].text,
                    policy->shell.blocked_commands.items[i].place);
     for (size_t i = 0; i < policy->shell.blocked_patterns.count; i++)
-        shell_item(draft, RULE_PATTERNS, i + 1, policy->shell.blocked_patterns.items[i].text,
+        shell_item(draft, RULE_PATTERNS, i + 1,
+                   policy->shell.blocked_patterns.items[i].text,
                    policy->shell.blocked_patterns.items[i].place);
 }

@@ -18,7 +18,8 @@ static bool make_room(struct draft *draft)
         return true;
     decisions = realloc(plan->decisions, room * sizeof(*decisions));
     if (!decisions) {
-        draft->status = nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan of %u decisions", room);
+        draft->status = nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan of %u decisions",
+                                   room);
         return false;
     }
     plan->decisions = decisions;
@@ -31,7 +32,8 @@ void nacre_draft_add(struct draft *draft, const struct nacre_decision *decision)
     struct nacre_decision *added;
 
     assert(decision->rule[0]);
-    assert(decision->verdict > NACRE_VERDICT_NONE && decision->verdict < NACRE_VERDICT_COUNT);
+    assert(decision->verdict > NACRE_VERDICT_NONE &&
+           decision->verdict < NACRE_VERDICT_COUNT);
     if (draft->status != NACRE_OK || !make_room(draft))
         return;
     added = &draft->plan->decisions[draft->plan->decision_count++];
@@ -113,7 +115,8 @@ const char *nacre_yaml_word(char ret_word[NACRE_YAML_WORD], const char *text)
     }
     ret_word[0] = '"';
     (void)nacre_text_show(ret_word + 1, NACRE_YAML_WORD - 6, escaped, used);
-    (void)strcat(ret_word, *text ? "...\"" : "\"");
+    used = strlen(ret_word);
+    (void)snprintf(ret_word + used, NACRE_YAML_WORD - used, "%s\"", *text ? "..." : "");
     return ret_word;
 }
 

@@ -9,8 +9,10 @@
 #include "nacre/text.h"
 
 /* What follows a verdict of the policy that this build has no executor for. */
-#define NO_NETWORK "; this build can't open the network yet, so a run that needs it is refused"
-#define NO_COMMAND_WASM "; at level wasm no command runs, and native levels are not in this build"
+#define NO_NETWORK                                                                       \
+    "; this build can't open the network yet, so a run that needs it is refused"
+#define NO_COMMAND_WASM                                                                  \
+    "; at level wasm no command runs, and native levels are not in this build"
 #define NO_COMMAND "; native levels are not in this build, so none runs"
 
 /* ---- hosts ---- */
@@ -19,7 +21,8 @@ static void host_open_mode(const struct nacre_policy *policy, const char *host,
                            struct nacre_answer *answer)
 {
     if (policy->network.mode_place.line > 0)
-        nacre_answer_change(answer, policy, policy->network.mode_place, "deny", "allowlist");
+        nacre_answer_change(answer, policy, policy->network.mode_place, "deny",
+                            "allowlist");
     else
         nacre_answer_fix(answer, "add under spec.capabilities.network: mode: allowlist");
     for (size_t i = 0; i < policy->network.allowed_hosts.count; i++)
@@ -56,7 +59,8 @@ static void host_in_list(const struct nacre_policy *policy, const char *host,
 }
 
 enum nacre_status nacre_explain_host(const struct nacre_policy *policy, const char *host,
-                                     struct nacre_answer *ret_answer, struct nacre_error *err)
+                                     struct nacre_answer *ret_answer,
+                                     struct nacre_error *err)
 {
     struct nacre_answer answer = { 0 };
     char shown[NACRE_SHOWN];
@@ -64,14 +68,15 @@ enum nacre_status nacre_explain_host(const struct nacre_policy *policy, const ch
     (void)nacre_text_shown(shown, host);
     /* A host that does not match itself is not a host. */
     if (host[0] == '*' || !nacre_host_matches(host, host))
-        return nacre_fail(err, NACRE_ERR_USAGE,
-                          "'%s' is not NAME or NAME:PORT; give a host without scheme or path",
-                          shown);
+        return nacre_fail(
+            err, NACRE_ERR_USAGE,
+            "'%s' is not NAME or NAME:PORT; give a host without scheme or path", shown);
     if (policy->network.mode == NACRE_NETWORK_ALLOW_ALL) {
         answer.allowed = true;
         nacre_answer_say(&answer, RULE_NET_MODE, 0, policy->network.mode_place,
                          "%s is allowed: mode is allow-all" NO_NETWORK, shown);
-        nacre_answer_change(&answer, policy, policy->network.mode_place, "allow-all", "deny");
+        nacre_answer_change(&answer, policy, policy->network.mode_place, "allow-all",
+                            "deny");
     } else if (policy->network.mode == NACRE_NETWORK_ALLOWLIST) {
         host_in_list(policy, host, shown, &answer);
     } else {
@@ -101,7 +106,8 @@ static bool command_blocked(const struct nacre_policy *policy, const char *comma
         (void)nacre_text_shown(rule, line->text);
         if (!blocked && !said)
             nacre_answer_say(answer, RULE_COMMANDS, i + 1, line->place,
-                             "'%s' is denied: it holds the blocked command '%s'", shown, rule);
+                             "'%s' is denied: it holds the blocked command '%s'", shown,
+                             rule);
         nacre_answer_fix(answer, "remove '%s' from blocked_commands (line %d)", rule,
                          line->place.line);
         blocked = true;
@@ -123,7 +129,8 @@ static bool command_blocked(const struct nacre_policy *policy, const char *comma
     return blocked;
 }
 
-enum nacre_status nacre_explain_command(const struct nacre_policy *policy, const char *command,
+enum nacre_status nacre_explain_command(const struct nacre_policy *policy,
+                                        const char *command,
                                         struct nacre_answer *ret_answer,
                                         struct nacre_error *err)
 {
@@ -133,7 +140,8 @@ enum nacre_status nacre_explain_command(const struct nacre_policy *policy, const
 
     (void)nacre_text_shown(shown, command);
     if (command[strspn(command, " \t\n")] == '\0')
-        return nacre_fail(err, NACRE_ERR_USAGE, "the command is empty; give it as one word");
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "the command is empty; give it as one word");
     if (policy->shell.mode == NACRE_SHELL_DENY) {
         nacre_answer_say(&answer, RULE_SHELL_MODE, 0, policy->shell.mode_place,
                          "'%s' is denied: mode is deny%s", shown, note);
@@ -141,15 +149,16 @@ enum nacre_status nacre_explain_command(const struct nacre_policy *policy, const
             nacre_answer_change(&answer, policy, policy->shell.mode_place, "deny",
                                 "restricted");
         else
-            nacre_answer_fix(&answer, "add under spec.capabilities.shell: mode: restricted");
+            nacre_answer_fix(&answer,
+                             "add under spec.capabilities.shell: mode: restricted");
         (void)command_blocked(policy, command, shown, true, &answer);
     } else if (!command_blocked(policy, command, shown, false, &answer)) {
         answer.allowed = true;
         nacre_answer_say(&answer, RULE_SHELL_MODE, 0, policy->shell.mode_place,
                          "'%s' is allowed: mode is %s and nothing blocks it%s", shown,
                          nacre_shell_mode_name(policy->shell.mode), note);
-        nacre_answer_add(&answer, policy->shell.blocked_commands.place, "capabilities.shell",
-                         "blocked_commands", command);
+        nacre_answer_add(&answer, policy->shell.blocked_commands.place,
+                         "capabilities.shell", "blocked_commands", command);
     }
     *ret_answer = answer;
     return NACRE_OK;

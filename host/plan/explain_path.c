@@ -46,7 +46,8 @@ static bool is_denied_by(const struct question *question, size_t item)
 
         if (denied->item != item)
             continue;
-        if (!denied->host_only && nacre_path_is_below(question->guest, denied->path, NULL))
+        if (!denied->host_only &&
+            nacre_path_is_below(question->guest, denied->path, NULL))
             return true;
         if (question->host[0] && nacre_path_is_below(question->host, denied->path, NULL))
             return true;
@@ -67,9 +68,10 @@ static bool answer_denied(const struct question *question, struct nacre_answer *
             continue;
         (void)nacre_text_shown(path, rules->items[i].text);
         if (!denied)
-            nacre_answer_say(answer, RULE_DENIED, i + 1, rules->items[i].place,
-                             "%s is at or below the denied path %s; denied_paths win over "
-                             "every mount", question->shown, path);
+            nacre_answer_say(
+                answer, RULE_DENIED, i + 1, rules->items[i].place,
+                "%s is at or below the denied path %s; denied_paths win over every mount",
+                question->shown, path);
         nacre_answer_fix(answer, "remove '%s' from denied_paths (line %d)", path,
                          rules->items[i].place.line);
         denied = true;
@@ -94,7 +96,8 @@ static void fix_mode(const struct nacre_policy *policy, struct nacre_answer *ans
                      const char *from)
 {
     if (policy->filesystem.mode_place.line > 0)
-        nacre_answer_change(answer, policy, policy->filesystem.mode_place, from, "scoped");
+        nacre_answer_change(answer, policy, policy->filesystem.mode_place, from,
+                            "scoped");
     else
         nacre_answer_fix(answer, "add under spec.capabilities.filesystem: mode: scoped");
 }
@@ -116,11 +119,12 @@ static void answer_invisible(const struct question *question, bool said,
 {
     const struct nacre_policy *policy = question->policy;
     const struct candidate *at = question->at;
+    struct nacre_answer scrap = { 0 };
+    struct nacre_answer *told = said ? &scrap : answer;
     struct nacre_decision decision;
-    struct nacre_answer scrap;
 
     if (policy->filesystem.mode == NACRE_FILESYSTEM_DENY) {
-        nacre_answer_say(said ? &scrap : answer, RULE_FS_MODE, 0,
+        nacre_answer_say(told, RULE_FS_MODE, 0,
                          policy->filesystem.mode_place,
                          "%s is not visible: mode is deny, so no directory is",
                          question->shown);
@@ -130,14 +134,14 @@ static void answer_invisible(const struct question *question, bool said,
     } else if (!at) {
         bool listed = policy->filesystem.mounts.place.line > 0;
 
-        nacre_answer_say(said ? &scrap : answer, listed ? RULE_MOUNTS : RULE_FS_MODE, 0,
-                         listed ? policy->filesystem.mounts.place
-                                : policy->filesystem.mode_place,
-                         "%s is not visible: no mount is at or above it", question->shown);
+        nacre_answer_say(
+            told, listed ? RULE_MOUNTS : RULE_FS_MODE, 0,
+            listed ? policy->filesystem.mounts.place : policy->filesystem.mode_place,
+            "%s is not visible: no mount is at or above it", question->shown);
         fix_mount(question, answer, question->guest, false);
     } else if (at->fate != FATE_DENIED_PATH) {
         (void)nacre_candidate_decide(policy, at, &decision);
-        nacre_answer_say(said ? &scrap : answer, decision.rule, 0, decision.place,
+        nacre_answer_say(told, decision.rule, 0, decision.place,
                          "%s is not visible: %s", question->shown, decision.what);
         nacre_answer_fix(answer, "%s", decision.fix);
     }
@@ -154,24 +158,27 @@ static void answer_read_only(const struct question *question, struct nacre_answe
 
     (void)nacre_text_shown(mount, at->guest);
     if (policy->filesystem.mode == NACRE_FILESYSTEM_READ_ONLY) {
-        nacre_answer_say(answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
-                         "%s is readable, not writable: mode read-only holds for every mount, "
-                         "also for %s", question->shown, mount);
+        nacre_answer_say(
+            answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
+            "%s is readable, not writable: mode read-only holds for every mount, also "
+            "for %s",
+            question->shown, mount);
         fix_mode(policy, answer, "read-only");
         if (!rule)
             fix_mount(question, answer, "/workspace", true);
-    } else if (!rule || (policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED && rule->writable) ||
+    } else if (!rule ||
+               (policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED && rule->writable) ||
                policy->filesystem.mode == NACRE_FILESYSTEM_FULL) {
         nacre_answer_say(answer, "request.mounts", 0, (struct nacre_place){ 0 },
-                         "%s is readable, not writable: the request asks for %s read-only",
-                         question->shown, mount);
+                         "%s is readable, not writable: the request asks for its mount "
+                         "read-only", question->shown);
         nacre_answer_fix(answer, "ask for the mount with ':rw'");
         return;
     } else {
         (void)snprintf(key, sizeof(key), RULE_MOUNTS "[%zu].permissions", at->item - 1);
         nacre_answer_say(answer, key, 0, rule->permissions_place,
-                         "%s is readable, not writable: the mount %s is ro", question->shown,
-                         mount);
+                         "%s is readable, not writable: the mount %s is ro",
+                         question->shown, mount);
     }
     if (rule && !rule->writable)
         nacre_answer_change(answer, policy, rule->permissions_place, "ro", "rw");
@@ -192,23 +199,25 @@ static void answer_visible(const struct question *question, struct nacre_answer 
     nacre_answer_say(answer, at->item > 0 ? RULE_MOUNTS : RULE_FS_MODE, at->item,
                      at->item > 0 ? policy->filesystem.mounts.items[at->item - 1].place
                                   : policy->filesystem.mode_place,
-                     "%s is readable and writable: in the mount %s, %s%s", question->shown,
-                     nacre_text_shown(mount, at->guest), at->host ? "from " : "private",
+                     "%s is readable and writable: in the mount %s, %s%s",
+                     question->shown, nacre_text_shown(mount, at->guest),
+                     at->host ? "from " : "private",
                      at->host ? nacre_text_shown(host, at->host) : "");
-    nacre_answer_add(answer, policy->filesystem.denied_paths.place, "capabilities.filesystem",
-                     "denied_paths",
+    nacre_answer_add(answer, policy->filesystem.denied_paths.place,
+                     "capabilities.filesystem", "denied_paths",
                      question->guest[0] == '/' ? question->guest : question->host);
 }
 
-static void answer(const struct question *question, struct nacre_answer *answer)
+static void fill_answer(const struct question *question, struct nacre_answer *answer)
 {
     const struct nacre_policy *policy = question->policy;
     bool denied;
 
     if (is_visible(question->at) && is_kernel(question->host)) {
-        nacre_answer_say(answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
-                         "%s is not opened: it lies on a kernel filesystem, in every mode",
-                         question->shown);
+        nacre_answer_say(
+            answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
+            "%s is not opened: it lies on a kernel filesystem, in every mode",
+            question->shown);
         nacre_answer_fix(answer, "no change of a policy opens it");
         return;
     }
@@ -220,8 +229,9 @@ static void answer(const struct question *question, struct nacre_answer *answer)
 }
 
 enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
-                                     const struct nacre_request *request, const char *path,
-                                     struct nacre_answer *ret_answer, struct nacre_error *err)
+                                     const struct nacre_request *request,
+                                     const char *path, struct nacre_answer *ret_answer,
+                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_candidates_clear) struct candidates list = { 0 };
     struct question question = { .policy = policy, .list = &list };
@@ -231,9 +241,11 @@ enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
 
     (void)nacre_text_shown(question.shown, path);
     if (!nacre_path_normalise(path, guest, sizeof(guest)))
-        return nacre_fail(err, NACRE_ERR_USAGE,
-                          "path '%s' climbs above its start or is too long; give one that a "
-                          "guest could open", question.shown);
+        return nacre_fail(
+            err, NACRE_ERR_USAGE,
+            "path '%s' climbs above its start or is too long; give one that a guest "
+            "could open",
+            question.shown);
     status = nacre_candidates_make(policy, request, &list, err);
     if (status != NACRE_OK)
         return status;
@@ -241,7 +253,7 @@ enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
     (void)nacre_text_shown(question.shown, guest);
     question.at = nacre_candidates_at(&list, guest, false);
     find_host(&question);
-    answer(&question, &made);
+    fill_answer(&question, &made);
     *ret_answer = made;
     return NACRE_OK;
 }

@@ -1,4 +1,4 @@
-/* The filesystem section of a plan: mounts, what is cut out of them, and the decisions. */
+/* The filesystem section of a plan: mounts, what is cut out of them, decisions. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #include "nacre/text.h"
 
 #define BENEATH_WALL "openat2 RESOLVE_BENEATH below a kept fd; landlock"
-#define ROOT_WALL "openat2 RESOLVE_IN_ROOT below a kept fd; kernel filesystems are never opened"
+#define ROOT_WALL                                                                        \
+    "openat2 RESOLVE_IN_ROOT below a kept fd; kernel filesystems are never opened"
 #define PRIVATE_WALL BENEATH_WALL "; made in the worker's scratch directory"
 #define DENIED_WALL "name and inode compared at every step of the path walk"
 #define NO_PREOPEN_WALL "no preopen exists: every path call fails"
@@ -28,13 +29,15 @@ static void say_mode(struct draft *draft)
         [NACRE_FILESYSTEM_DENY] = { NACRE_VERDICT_DENY, "deny: no directory is visible",
                                     NO_PREOPEN_WALL },
         [NACRE_FILESYSTEM_READ_ONLY] = { NACRE_VERDICT_GRANT,
-                                         "read-only: the listed mounts, none of them writable",
+                                         "read-only: the listed mounts, none of them "
+                                         "writable",
                                          BENEATH_WALL },
-        [NACRE_FILESYSTEM_SCOPED] = { NACRE_VERDICT_GRANT, "scoped: the listed mounts alone",
-                                      BENEATH_WALL },
+        [NACRE_FILESYSTEM_SCOPED] = { NACRE_VERDICT_GRANT,
+                                      "scoped: the listed mounts alone", BENEATH_WALL },
         [NACRE_FILESYSTEM_FULL] = { NACRE_VERDICT_GRANT,
                                     "full: the host's tree, read-write, but for kernel "
-                                    "filesystems", ROOT_WALL },
+                                    "filesystems",
+                                    ROOT_WALL },
     };
     enum nacre_filesystem_mode mode = policy->filesystem.mode;
     struct nacre_decision decision = {
@@ -43,17 +46,19 @@ static void say_mode(struct draft *draft)
         .verdict = modes[mode].verdict,
     };
 
-    (void)snprintf(decision.mechanism, sizeof(decision.mechanism), "%s", modes[mode].mechanism);
+    (void)snprintf(decision.mechanism, sizeof(decision.mechanism), "%s",
+                   modes[mode].mechanism);
     (void)snprintf(decision.what, sizeof(decision.what), "%s", modes[mode].what);
     if (mode == NACRE_FILESYSTEM_READ_ONLY && policy->filesystem.mounts.count == 0)
         (void)snprintf(decision.what, sizeof(decision.what),
                        "read-only: the workspace alone, since no mount is listed");
     if (mode == NACRE_FILESYSTEM_DENY)
-        (void)snprintf(decision.fix, sizeof(decision.fix), "%s",
-                       policy->filesystem.mode_place.line > 0
-                           ? "change 'deny' to 'scoped' and list the directories in mount_paths"
-                           : "add under spec.capabilities.filesystem: mode: scoped, and list "
-                             "the directories in mount_paths");
+        (void)snprintf(
+            decision.fix, sizeof(decision.fix), "%s",
+            policy->filesystem.mode_place.line > 0
+                ? "change 'deny' to 'scoped' and list the directories in mount_paths"
+                : "add under spec.capabilities.filesystem: mode: scoped, and list "
+                  "the directories in mount_paths");
     nacre_draft_add(draft, &decision);
 }
 
@@ -121,16 +126,18 @@ static void say_denied(struct draft *draft, const struct candidates *list)
         nacre_rule_name(decision.rule, RULE_DENIED, i + 1);
         (void)nacre_text_shown(path, rules->items[i].text);
         if (hits == 0)
-            (void)snprintf(decision.what, sizeof(decision.what), "%s: no mount reaches it",
-                           path);
+            (void)snprintf(decision.what, sizeof(decision.what),
+                           "%s: no mount reaches it", path);
         else if (hits == 1)
             (void)snprintf(decision.what, sizeof(decision.what),
                            "%s: cut out of the mount %s", path, mount);
         else
             (void)snprintf(decision.what, sizeof(decision.what),
-                           "%s: cut out of the mount %s and %zu more", path, mount, hits - 1);
+                           "%s: cut out of the mount %s and %zu more", path, mount,
+                           hits - 1);
         (void)snprintf(decision.fix, sizeof(decision.fix),
-                       "remove '%s' from denied_paths (line %d)", path, decision.place.line);
+                       "remove '%s' from denied_paths (line %d)", path,
+                       decision.place.line);
         nacre_draft_add(draft, &decision);
     }
 }
@@ -159,7 +166,8 @@ static bool fill_denied(struct nacre_mount *mount, const struct candidates *list
         const struct denied_name *denied = &list->denied[i];
         const char *rest;
 
-        if (!denied->host_only && nacre_path_is_below(denied->path, mount->guest, &rest) &&
+        if (!denied->host_only &&
+            nacre_path_is_below(denied->path, mount->guest, &rest) &&
             !add_name(mount->denied, &mount->denied_count, rest))
             return false;
         if (mount->host && nacre_path_is_below(denied->path, mount->host, &rest) &&
@@ -194,8 +202,8 @@ static bool add_mount(struct nacre_plan *plan, const struct candidate *candidate
     mount->host = candidate->host ? nacre_copy(candidate->host) : NULL;
     mount->writable = candidate->writable;
     mount->place = place;
-    return mount->guest && (mount->host || !candidate->host) && fill_denied(mount, list) &&
-           fill_covered(mount, list);
+    return mount->guest && (mount->host || !candidate->host) &&
+           fill_denied(mount, list) && fill_covered(mount, list);
 }
 
 static bool fill_mounts(struct draft *draft, const struct candidates *list)
@@ -209,14 +217,16 @@ static bool fill_mounts(struct draft *draft, const struct candidates *list)
         return false;
     for (size_t i = 0; i < list->count; i++) {
         const struct candidate *candidate = &list->items[i];
-        struct nacre_place place = candidate->item > 0 ? rules->items[candidate->item - 1].place
-                                                       : draft->policy->filesystem.mode_place;
+        struct nacre_place place = candidate->item > 0
+                                       ? rules->items[candidate->item - 1].place
+                                       : draft->policy->filesystem.mode_place;
 
         if (candidate->fate == FATE_MOUNT && !add_mount(plan, candidate, list, place))
             return false;
     }
     for (size_t i = 0; i < list->denied_count; i++)
-        if (!add_name(plan->denied_host_paths, &plan->denied_host_count, list->denied[i].path))
+        if (!add_name(plan->denied_host_paths, &plan->denied_host_count,
+                      list->denied[i].path))
             return false;
     return true;
 }
@@ -228,7 +238,8 @@ void nacre_draft_filesystem(struct draft *draft)
 
     if (draft->status != NACRE_OK)
         return;
-    draft->status = nacre_candidates_make(draft->policy, draft->request, &list, draft->err);
+    draft->status = nacre_candidates_make(draft->policy, draft->request, &list,
+                                          draft->err);
     if (draft->status != NACRE_OK)
         return;
     if (!fill_mounts(draft, &list)) {
@@ -248,7 +259,8 @@ void nacre_draft_filesystem(struct draft *draft)
     say_mode(draft);
     for (size_t i = 0; i < list.count; i++) {
         const struct candidate *candidate = &list.items[i];
-        bool told = candidate->item == 0 && !candidate->asked && candidate->fate == FATE_MOUNT;
+        bool told = candidate->item == 0 && !candidate->asked &&
+                    candidate->fate == FATE_MOUNT;
 
         if (!told) /* what the mode alone brings is told with the mode */
             say_candidate(draft, candidate);

@@ -25,7 +25,8 @@ static void cpu_shares(struct draft *draft)
     if (shares->place.line == 0) {
         decision.verdict = NACRE_VERDICT_NOTE;
         decision.mechanism[0] = '\0';
-        (void)snprintf(decision.what, sizeof(decision.what), "not set: an ordinary share");
+        (void)snprintf(decision.what, sizeof(decision.what),
+                       "not set: an ordinary share");
         nacre_draft_add(draft, &decision);
         return;
     }
@@ -87,13 +88,16 @@ static void fuel(struct draft *draft)
     struct nacre_limits *limits = &draft->plan->limits;
     uint64_t seconds = limits->wall_ms_max / 1000 + (limits->wall_ms_max % 1000 != 0);
     struct nacre_decision decision = {
-        .rule = "request.fuel",
+        .rule = "fuel",
         .verdict = NACRE_VERDICT_LIMIT,
         .mechanism = "counted by the engine at every block of code",
     };
 
     limits->fuel_exact = draft->request->fuel > 0;
-    limits->fuel_max = limits->fuel_exact ? draft->request->fuel : FUEL_PER_SECOND * seconds;
+    if (limits->fuel_exact)
+        nacre_rule_name(decision.rule, "request.fuel", 0);
+    limits->fuel_max = limits->fuel_exact ? draft->request->fuel
+                                          : FUEL_PER_SECOND * seconds;
     (void)snprintf(decision.what, sizeof(decision.what), "%" PRIu64 " units, %s",
                    limits->fuel_max,
                    limits->fuel_exact ? "the request's own budget"
@@ -119,14 +123,17 @@ static void scratch(struct draft *draft)
         nacre_draft_add(draft, &decision);
 }
 
-static void plain_limit(struct draft *draft, const char *key, const struct nacre_limit *limit,
-                        const char *unit, const char *mechanism)
+static void plain_limit(struct draft *draft, const char *key,
+                        const struct nacre_limit *limit, const char *unit,
+                        const char *mechanism)
 {
-    struct nacre_decision decision = { .place = limit->place, .verdict = NACRE_VERDICT_LIMIT };
+    struct nacre_decision decision = { .place = limit->place,
+                                       .verdict = NACRE_VERDICT_LIMIT };
 
     assert(limit->value > 0);
     nacre_rule_name(decision.rule, key, 0);
-    (void)snprintf(decision.what, sizeof(decision.what), "%" PRIu64 " %s", limit->value, unit);
+    (void)snprintf(decision.what, sizeof(decision.what), "%" PRIu64 " %s", limit->value,
+                   unit);
     (void)snprintf(decision.mechanism, sizeof(decision.mechanism), "%s", mechanism);
     nacre_draft_add(draft, &decision);
 }
@@ -147,13 +154,16 @@ void nacre_draft_limits(struct draft *draft)
                 "RLIMIT_DATA beneath");
     cpu_shares(draft);
     plain_limit(draft, "resource_limits.max_processes", &policy->limits.max_processes,
-                "processes: a wasm guest can start none",
+                policy->level == NACRE_LEVEL_WASM
+                    ? "processes: a wasm guest can start none"
+                    : "processes",
                 "holds by nature; seccomp refuses fork and exec");
     plain_limit(draft, "resource_limits.max_open_files", &policy->limits.max_open_files,
                 "open files beyond stdio and mounts", "counted in the shim's fd table");
     timeout(draft);
-    plain_limit(draft, "resource_limits.max_output_bytes", &policy->limits.max_output_bytes,
-                "bytes of stdout and stderr together", "counted in the shim, cut at the byte");
+    plain_limit(draft, "resource_limits.max_output_bytes",
+                &policy->limits.max_output_bytes, "bytes of stdout and stderr together",
+                "counted in the shim, cut at the byte");
     fuel(draft);
     scratch(draft);
 }

@@ -5,6 +5,7 @@
 
 #include "draft.h"
 #include "mounts.h"
+#include "nacre/path.h"
 #include "nacre/text.h"
 
 #define WHAT(decision, ...) \
@@ -24,13 +25,13 @@ void nacre_mount_fix(const struct nacre_policy *policy, const char *path, bool w
                        nacre_yaml_word(word, path), permissions);
     else
         (void)snprintf(ret_fix, size,
-                       "add under spec.capabilities.filesystem: mount_paths: "
-                       "[{path: %s, permissions: %s}]",
+                       "add under spec.capabilities.filesystem: mount_paths: [{path: %s, "
+                       "permissions: %s}]",
                        nacre_yaml_word(word, path), permissions);
 }
 
-static void say_mount(const struct nacre_policy *policy, const struct candidate *candidate,
-                      struct nacre_decision *decision)
+static void say_mount(const struct nacre_policy *policy,
+                      const struct candidate *candidate, struct nacre_decision *decision)
 {
     bool narrowed = policy->filesystem.mode == NACRE_FILESYSTEM_READ_ONLY &&
                     candidate->item > 0 &&
@@ -44,10 +45,11 @@ static void say_mount(const struct nacre_policy *policy, const struct candidate 
         WHAT(decision, "%s %s as a part of the whole tree", guest, access);
     else if (candidate->host)
         WHAT(decision, "%s %s from %s%s", guest, access,
-             nacre_text_shown(host, candidate->host), narrowed ? " (mode is read-only)" : "");
-    else
-        WHAT(decision, "%s %s, private: fresh for the run, removed after it%s", guest, access,
+             nacre_text_shown(host, candidate->host),
              narrowed ? " (mode is read-only)" : "");
+    else
+        WHAT(decision, "%s %s, private: fresh for the run, removed after it%s", guest,
+             access, narrowed ? " (mode is read-only)" : "");
 }
 
 static const char *say_mode_denies(const struct nacre_policy *policy,
@@ -58,10 +60,11 @@ static const char *say_mode_denies(const struct nacre_policy *policy,
 
     decision->verdict = NACRE_VERDICT_DENY;
     if (candidate->item == 0)
-        nacre_mount_fix(policy, candidate->guest, candidate->mode == 'w', add, sizeof(add));
+        nacre_mount_fix(policy, candidate->guest, candidate->mode == 'w', add,
+                        sizeof(add));
     (void)nacre_text_shown(guest, candidate->guest);
-    WHAT(decision, "%s%s: not granted: mode is deny", candidate->asked ? "mount request " : "",
-         guest);
+    WHAT(decision, "%s%s: not granted: mode is deny",
+         candidate->asked ? "mount request " : "", guest);
     if (policy->filesystem.mode_place.line > 0)
         FIX(decision, "line %d: change 'deny' to 'scoped'%s%s",
             policy->filesystem.mode_place.line, add[0] ? "; " : "", add);
@@ -86,8 +89,11 @@ static const char *say_denied_path(const struct nacre_policy *policy,
     decision->verdict = NACRE_VERDICT_DENY;
     (void)nacre_text_shown(guest, candidate->guest);
     (void)nacre_text_shown(path, denied->text);
-    WHAT(decision, "%s%s: not granted: it lies at or below the denied path %s",
-         candidate->asked ? "mount request " : "", guest, path);
+    WHAT(decision, "%s%s: %s at or below the denied path %s",
+         candidate->asked ? "mount request " : "", guest,
+         nacre_path_is_below(candidate->guest, denied->text, NULL) ? "it is"
+                                                                   : "its directory is",
+         path);
     FIX(decision, "remove '%s' from denied_paths (line %d)", path, denied->place.line);
     if (!candidate->asked)
         return NULL;
@@ -101,7 +107,8 @@ static const char *say_over_grant(const struct nacre_policy *policy,
                                   struct nacre_decision *decision)
 {
     const struct nacre_mount_rule *rule =
-        candidate->item > 0 ? &policy->filesystem.mounts.items[candidate->item - 1] : NULL;
+        candidate->item > 0 ? &policy->filesystem.mounts.items[candidate->item - 1]
+                            : NULL;
     char guest[NACRE_SHOWN];
     char more[192] = "";
 
@@ -119,7 +126,8 @@ static const char *say_over_grant(const struct nacre_policy *policy,
     else if (!rule->writable)
         (void)snprintf(more, sizeof(more), "line %d: change 'ro' to 'rw'",
                        rule->permissions_place.line);
-    WHAT(decision, "mount request %s asks for writing, mode read-only grants none", guest);
+    WHAT(decision, "mount request %s asks for writing, mode read-only grants none",
+         guest);
     FIX(decision, "change 'read-only' to 'scoped'%s%s", more[0] ? "; " : "", more);
     return CODE_OVER_GRANT;
 }
@@ -131,8 +139,9 @@ static const char *say_not_covered(const struct nacre_policy *policy,
     char guest[NACRE_SHOWN];
 
     nacre_rule_name(decision->rule, RULE_MOUNTS, 0);
-    decision->place = policy->filesystem.mounts.place.line > 0 ? policy->filesystem.mounts.place
-                                                               : policy->filesystem.mode_place;
+    decision->place = policy->filesystem.mounts.place.line > 0
+                          ? policy->filesystem.mounts.place
+                          : policy->filesystem.mode_place;
     WHAT(decision, "mount request %s: no line of mount_paths is at or above it",
          nacre_text_shown(guest, candidate->guest));
     nacre_mount_fix(policy, candidate->guest, candidate->mode == 'w', decision->fix,
@@ -155,8 +164,8 @@ static const char *say_bad_request(const struct candidate *candidate,
         return CODE_DUPLICATE;
     }
     if (candidate->host[0] != '/') {
-        WHAT(decision, "mount request %s from '%s': not an absolute path on the host", guest,
-             host);
+        WHAT(decision, "mount request %s from '%s': not an absolute path on the host",
+             guest, host);
         FIX(decision, "give its whole path, from / on");
     } else {
         WHAT(decision, "mount request '%s' from '%s': empty, too long or climbing",
@@ -172,9 +181,11 @@ static const char *say_contradicts(const struct nacre_policy *policy,
 {
     char guest[NACRE_SHOWN];
 
-    decision->place = policy->filesystem.mounts.items[candidate->item - 1].permissions_place;
-    WHAT(decision, "%s read-only in mode full: the whole tree is writable, the line would not "
-         "hold", nacre_text_shown(guest, candidate->guest));
+    decision->place =
+        policy->filesystem.mounts.items[candidate->item - 1].permissions_place;
+    WHAT(decision,
+         "%s read-only in mode full: the whole tree is writable, the line would not hold",
+         nacre_text_shown(guest, candidate->guest));
     FIX(decision, "change 'ro' to 'rw', or the mode 'full' to 'scoped'");
     return CODE_NOT_ENFORCEABLE;
 }
@@ -198,8 +209,9 @@ const char *nacre_candidate_decide(const struct nacre_policy *policy,
 
     *decision = (struct nacre_decision){
         .verdict = NACRE_VERDICT_REFUSE,
-        .place = candidate->item > 0 ? policy->filesystem.mounts.items[candidate->item - 1].place
-                                     : policy->filesystem.mode_place,
+        .place = candidate->item > 0
+                     ? policy->filesystem.mounts.items[candidate->item - 1].place
+                     : policy->filesystem.mode_place,
     };
     nacre_rule_name(decision->rule, candidate->item > 0 ? RULE_MOUNTS : RULE_FS_MODE,
                     candidate->item);

@@ -26,8 +26,8 @@ void nacre_candidates_clear(struct candidates *list)
     *list = (struct candidates){ 0 };
 }
 
-const struct candidate *nacre_candidates_at(const struct candidates *list, const char *guest,
-                                            bool mounts_only)
+const struct candidate *nacre_candidates_at(const struct candidates *list,
+                                            const char *guest, bool mounts_only)
 {
     const struct candidate *best = NULL;
 
@@ -47,8 +47,8 @@ const struct candidate *nacre_candidates_at(const struct candidates *list, const
 
 /* ---- what the policy names ---- */
 
-static enum nacre_status add_listed(struct candidates *list, const char *path, size_t item,
-                                    struct nacre_error *err)
+static enum nacre_status add_listed(struct candidates *list, const char *path,
+                                    size_t item, struct nacre_error *err)
 {
     struct candidate *added = &list->items[list->count];
 
@@ -59,7 +59,8 @@ static enum nacre_status add_listed(struct candidates *list, const char *path, s
     return NACRE_OK;
 }
 
-static enum nacre_status add_policy(struct candidates *list, const struct nacre_policy *policy,
+static enum nacre_status add_policy(struct candidates *list,
+                                    const struct nacre_policy *policy,
                                     struct nacre_error *err)
 {
     const struct nacre_mount_rules *rules = &policy->filesystem.mounts;
@@ -84,9 +85,10 @@ static struct candidate *listed(struct candidates *list, size_t count, const cha
     return NULL;
 }
 
-/* Fills in names and fate of `asked`.  A relative host directory would mean another
+/* A relative host directory would mean another
  * one in each process, and denied paths could not be compared with it. */
-static bool read_asked(const struct nacre_mount_request *mount, struct candidate *ret_asked)
+static bool read_asked(const struct nacre_mount_request *mount,
+                       struct candidate *ret_asked)
 {
     char guest[NACRE_PATH_MAX], host[NACRE_PATH_MAX];
     bool good = mount->guest[0] && mount->host[0] == '/' &&
@@ -158,14 +160,16 @@ static bool cover(const struct nacre_policy *policy, struct candidate *asked)
 {
     const struct nacre_mount_rules *rules = &policy->filesystem.mounts;
     size_t longest = 0;
-    bool covered = policy->filesystem.mode == NACRE_FILESYSTEM_FULL && asked->guest[0] == '/';
+    bool covered = policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
+                   asked->guest[0] == '/';
 
     if (policy->filesystem.mode == NACRE_FILESYSTEM_READ_ONLY && rules->count == 0)
         covered = nacre_path_is_below(asked->guest, "/workspace", NULL);
     for (size_t i = 0; i < rules->count; i++) {
         size_t length = strlen(rules->items[i].path);
 
-        if (length > longest && nacre_path_is_below(asked->guest, rules->items[i].path, NULL)) {
+        if (length > longest &&
+            nacre_path_is_below(asked->guest, rules->items[i].path, NULL)) {
             longest = length;
             asked->item = i + 1;
             covered = true;
@@ -174,74 +178,92 @@ static bool cover(const struct nacre_policy *policy, struct candidate *asked)
     return covered;
 }
 
-static bool grants_write(const struct nacre_policy *policy, const struct candidate *candidate)
+static bool grants_write(const struct nacre_policy *policy,
+                         const struct candidate *candidate)
 {
     if (policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED)
         return policy->filesystem.mounts.items[candidate->item - 1].writable;
     return policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
 }
 
-/* For what the policy names: where it is on the host. */
-static enum fate place_listed(const struct nacre_policy *policy, struct candidate *listed_one,
-                              bool *ret_same_path)
+/* "/srv" and "a/b" make "/srv/a/b"; NULL when memory is short. */
+static char *join(const char *top, const char *rest)
+{
+    size_t size = strlen(top) + strlen(rest) + 2;
+    char *joined = malloc(size);
+
+    if (joined)
+        (void)snprintf(joined, size, "%s%s%s", top,
+                       rest[0] && strcmp(top, "/") != 0 ? "/" : "", rest);
+    return joined;
+}
+
+/* For what the policy names. */
+static enum fate judge_listed(const struct nacre_policy *policy,
+                              const struct candidate *candidate)
 {
     bool full = policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
 
-    *ret_same_path = false;
-    if (full && listed_one->item > 0 &&
-        !policy->filesystem.mounts.items[listed_one->item - 1].writable)
+    if (full && candidate->item > 0 &&
+        !policy->filesystem.mounts.items[candidate->item - 1].writable)
         return FATE_CONTRADICTS;
-    if (listed_one->asked)
+    if (candidate->asked || strcmp(candidate->guest, "/workspace") == 0 ||
+        strcmp(candidate->guest, "/tmp") == 0)
         return FATE_MOUNT;
-    if (strcmp(listed_one->guest, "/workspace") == 0 || strcmp(listed_one->guest, "/tmp") == 0)
-        return FATE_MOUNT;
-    if (listed_one->guest[0] != '/')
+    if (candidate->guest[0] != '/')
         return FATE_UNMAPPED;
-    *ret_same_path = true;
-    return full && listed_one->item > 0 ? FATE_TREE : FATE_MOUNT;
+    return full && candidate->item > 0 ? FATE_TREE : FATE_MOUNT;
 }
 
-static enum nacre_status judge(const struct nacre_policy *policy, struct candidate *candidate,
+/* Where it lies on the host, unless a request has said so or it is private. */
+static enum nacre_status find_host(const struct candidates *list,
+                                   struct candidate *candidate, struct nacre_error *err)
+{
+    if (candidate->host || strcmp(candidate->guest, "/workspace") == 0 ||
+        strcmp(candidate->guest, "/tmp") == 0)
+        return NACRE_OK;
+    /* In mode full the first one is "/", and a request may have put it elsewhere. */
+    candidate->host = candidate->fate == FATE_TREE
+                          ? join(list->items[0].host, candidate->guest + 1)
+                          : nacre_copy(candidate->guest);
+    return candidate->host ? NACRE_OK : no_memory(err);
+}
+
+static enum nacre_status judge(const struct nacre_policy *policy,
+                               const struct candidates *list, struct candidate *candidate,
                                bool own, struct nacre_error *err)
 {
-    bool same_path = false;
-
     if (candidate->fate != FATE_NONE)
         return NACRE_OK;
     if (policy->filesystem.mode == NACRE_FILESYSTEM_DENY)
         candidate->fate = FATE_MODE_DENIES;
     else if (own)
-        candidate->fate = place_listed(policy, candidate, &same_path);
+        candidate->fate = judge_listed(policy, candidate);
     else
         candidate->fate = cover(policy, candidate) ? FATE_MOUNT : FATE_NOT_COVERED;
-    if (same_path) {
-        candidate->host = nacre_copy(candidate->guest);
-        if (!candidate->host)
-            return no_memory(err);
-    }
     if (candidate->fate != FATE_MOUNT && candidate->fate != FATE_TREE)
         return NACRE_OK;
-    candidate->writable = grants_write(policy, candidate) && candidate->mode != 'r';
+    candidate->writable = candidate->fate == FATE_TREE
+                              ? list->items[0].writable
+                              : grants_write(policy, candidate) && candidate->mode != 'r';
     if (candidate->mode == 'w' && !candidate->writable)
         candidate->fate = FATE_OVER_GRANT;
-    return NACRE_OK;
+    return find_host(list, candidate, err);
 }
 
 /* ---- denied paths ---- */
 
-static enum nacre_status add_denied(struct candidates *list, const char *top, const char *rest,
-                                    size_t item, bool host_only, struct nacre_error *err)
+static enum nacre_status add_denied(struct candidates *list, const char *top,
+                                    const char *rest, size_t item, bool host_only,
+                                    struct nacre_error *err)
 {
     struct denied_name *added = &list->denied[list->denied_count];
-    bool slash = rest[0] && strcmp(top, "/") != 0;
-    size_t size = strlen(top) + strlen(rest) + 2;
 
     *added = (struct denied_name){
-        .path = malloc(size), .host_only = host_only, .item = item,
+        .path = join(top, rest), .host_only = host_only, .item = item,
     };
     if (!added->path)
         return no_memory(err);
-    (void)snprintf(added->path, size, "%s%s%s", top, slash ? "/" : "", rest);
     list->denied_count++;
     return NACRE_OK;
 }
@@ -251,7 +273,8 @@ static enum nacre_status add_denied(struct candidates *list, const char *top, co
  * mount moves the first somewhere else on the host, that place is denied too: else
  * a second mount of the same directory would lead around it.
  */
-static enum nacre_status find_denied(struct candidates *list, const struct nacre_policy *policy,
+static enum nacre_status find_denied(struct candidates *list,
+                                     const struct nacre_policy *policy,
                                      struct nacre_error *err)
 {
     const struct nacre_rules *rules = &policy->filesystem.denied_paths;
@@ -281,7 +304,8 @@ static void apply_denied(struct candidates *list)
             const struct denied_name *denied = &list->denied[k];
             bool hit = (!denied->host_only &&
                         nacre_path_is_below(here->guest, denied->path, NULL)) ||
-                       (here->host && nacre_path_is_below(here->host, denied->path, NULL));
+                       (here->host &&
+                        nacre_path_is_below(here->host, denied->path, NULL));
 
             if (hit && (here->fate == FATE_MOUNT || here->fate == FATE_TREE)) {
                 here->fate = FATE_DENIED_PATH;
@@ -293,7 +317,8 @@ static void apply_denied(struct candidates *list)
 
 enum nacre_status nacre_candidates_make(const struct nacre_policy *policy,
                                         const struct nacre_request *request,
-                                        struct candidates *ret_list, struct nacre_error *err)
+                                        struct candidates *ret_list,
+                                        struct nacre_error *err)
 {
     NACRE_AUTO(nacre_candidates_clear) struct candidates list = { 0 };
     size_t own;
@@ -303,7 +328,8 @@ enum nacre_status nacre_candidates_make(const struct nacre_policy *policy,
      * given up again. */
     list.items = calloc(policy->filesystem.mounts.count + request->mount_count + 3,
                         sizeof(*list.items));
-    list.denied = calloc(2 * policy->filesystem.denied_paths.count + 1, sizeof(*list.denied));
+    list.denied = calloc(2 * policy->filesystem.denied_paths.count + 1,
+                         sizeof(*list.denied));
     if (!list.items || !list.denied)
         return no_memory(err);
     status = add_policy(&list, policy, err);
@@ -311,7 +337,7 @@ enum nacre_status nacre_candidates_make(const struct nacre_policy *policy,
     if (status == NACRE_OK)
         status = add_request(&list, request, err);
     for (size_t i = 0; i < list.count && status == NACRE_OK; i++)
-        status = judge(policy, &list.items[i], i < own, err);
+        status = judge(policy, &list, &list.items[i], i < own, err);
     if (status == NACRE_OK)
         status = find_denied(&list, policy, err);
     if (status != NACRE_OK)

@@ -48,16 +48,16 @@ struct candidates {
     size_t denied_count;
 };
 
-NACRE_MUST_CHECK enum nacre_status nacre_candidates_make(const struct nacre_policy *policy,
-                                                         const struct nacre_request *request,
-                                                         struct candidates *ret_list,
-                                                         struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_candidates_make(const struct nacre_policy *policy,
+                      const struct nacre_request *request, struct candidates *ret_list,
+                      struct nacre_error *err);
 void nacre_candidates_clear(struct candidates *list);
 
 /* The innermost one at or above `guest`; with `mounts_only` among those that a guest
  * will see.  NULL when there is none. */
-const struct candidate *nacre_candidates_at(const struct candidates *list, const char *guest,
-                                            bool mounts_only);
+const struct candidate *nacre_candidates_at(const struct candidates *list,
+                                            const char *guest, bool mounts_only);
 
 /*
  * What a decision says about it: everything but the mechanism.  Returns the code of

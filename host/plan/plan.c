@@ -112,7 +112,8 @@ enum nacre_status nacre_plan_draft(const struct nacre_policy *policy,
 enum nacre_status nacre_plan_make(const struct nacre_policy *policy,
                                   const struct nacre_request *request,
                                   struct nacre_plan **ret_plan,
-                                  struct nacre_result *ret_denials, struct nacre_error *err)
+                                  struct nacre_result *ret_denials,
+                                  struct nacre_error *err)
 {
     struct draft draft = {
         .policy = policy, .request = request, .denials = ret_denials, .err = err,

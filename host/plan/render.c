@@ -19,16 +19,18 @@ struct page {
 /* Room for the longest file name that is shown and two numbers. */
 #define PLACE_TEXT (NACRE_SHOWN + 24)
 
-static const char *place_text(const struct nacre_policy *policy, struct nacre_place place,
-                              char ret_text[PLACE_TEXT])
+static const char *place_text(const struct nacre_policy *policy, const char *rule,
+                              struct nacre_place place, char ret_text[PLACE_TEXT])
 {
     char source[NACRE_SHOWN];
 
     if (place.line > 0)
         (void)snprintf(ret_text, PLACE_TEXT, "%s:%d:%d",
-                       nacre_text_shown(source, policy->source), place.line, place.column);
+                       nacre_text_shown(source, policy->source), place.line,
+                       place.column);
     else
-        (void)snprintf(ret_text, PLACE_TEXT, "default");
+        (void)snprintf(ret_text, PLACE_TEXT, "%s",
+                       strncmp(rule, "request.", 8) == 0 ? "request" : "default");
     return ret_text;
 }
 
@@ -65,7 +67,8 @@ static void measure(struct page *page, const struct nacre_plan *plan)
     for (uint32_t i = 0; i < plan->decision_count; i++) {
         const struct nacre_decision *decision = &plan->decisions[i];
         char place[PLACE_TEXT];
-        int place_columns = columns(place_text(page->policy, decision->place, place));
+        int place_columns =
+            columns(place_text(page->policy, decision->rule, decision->place, place));
         int rule_columns = columns(decision->rule);
         int what_columns = columns(decision->what);
 
@@ -95,25 +98,26 @@ static enum nacre_status put_head(struct page *page, const struct nacre_plan *pl
     if (status != NACRE_OK)
         return status;
     if (refused > 0)
-        return nacre_buf_addf(page->out, page->err, "plan    refused: %u %s below\n\n", refused,
-                              refused == 1 ? "line" : "lines");
+        return nacre_buf_addf(page->out, page->err, "plan    refused: %u %s below\n\n",
+                              refused, refused == 1 ? "line" : "lines");
     return nacre_buf_addf(page->out, page->err, "plan    can run, sha256 %.16s\n\n",
                           nacre_digest_hex(&plan->digest, hex));
 }
 
-static enum nacre_status put_decision(struct page *page, const struct nacre_decision *decision)
+static enum nacre_status put_decision(struct page *page,
+                                      const struct nacre_decision *decision)
 {
     const char *verdict = nacre_verdict_name(decision->verdict);
     char place[PLACE_TEXT];
     enum nacre_status status;
 
-    (void)place_text(page->policy, decision->place, place);
+    (void)place_text(page->policy, decision->rule, decision->place, place);
     status = nacre_buf_addf(page->out, page->err, "%s%*s  %s%s%s%*s  %s%*s  %s", place,
                             padding(place, page->place_columns), "",
                             page->colour ? colour_of(decision->verdict) : "", verdict,
                             page->colour ? "\033[0m" : "", padding(verdict, 6), "",
-                            decision->rule, padding(decision->rule, page->rule_columns), "",
-                            decision->what);
+                            decision->rule, padding(decision->rule, page->rule_columns),
+                            "", decision->what);
     if (status == NACRE_OK && decision->mechanism[0])
         status = nacre_buf_addf(page->out, page->err, "%*s  [%s]",
                                 padding(decision->what, page->what_columns), "",
@@ -134,7 +138,7 @@ static enum nacre_status put_fixes(struct page *page, const struct nacre_plan *p
 
         if (!decision->fix[0])
             continue;
-        (void)place_text(page->policy, decision->place, place);
+        (void)place_text(page->policy, decision->rule, decision->place, place);
         status = nacre_buf_addf(page->out, page->err, "%s%s%*s  %s%*s  %s\n",
                                 first ? "\nto change a verdict\n" : "", place,
                                 padding(place, page->place_columns), "", decision->rule,
@@ -166,9 +170,10 @@ static enum nacre_status put_walls(struct page *page, const struct nacre_plan *p
     }
     for (uint32_t bit = 1; bit != 0 && bit <= lacks && status == NACRE_OK; bit <<= 1)
         if (lacks & bit)
-            status = nacre_buf_addf(page->out, page->err,
-                                    "lacking  %s, which this plan requires: it can't run here\n",
-                                    nacre_feature_name((enum nacre_feature)bit));
+            status = nacre_buf_addf(
+                page->out, page->err,
+                "lacking  %s, which this plan requires: it can't run here\n",
+                nacre_feature_name((enum nacre_feature)bit));
     return status;
 }
 
@@ -191,18 +196,21 @@ enum nacre_status nacre_render_plan(const struct nacre_policy *policy,
     return status;
 }
 
-enum nacre_status nacre_render_answer(const struct nacre_policy *policy, const char *question,
+enum nacre_status nacre_render_answer(const struct nacre_policy *policy,
+                                      const char *question,
                                       const struct nacre_answer *answer, bool colour,
                                       struct nacre_buf *out, struct nacre_error *err)
 {
-    enum nacre_verdict verdict = answer->allowed ? NACRE_VERDICT_GRANT : NACRE_VERDICT_REFUSE;
+    enum nacre_verdict verdict = answer->allowed ? NACRE_VERDICT_GRANT
+                                                 : NACRE_VERDICT_REFUSE;
     const char *word = answer->allowed ? "allowed" : "denied";
     char place[PLACE_TEXT], shown[NACRE_SHOWN];
 
     if (answer->is_path && answer->read && !answer->write)
         word = "read only";
-    return nacre_buf_addf(out, err, "%s%s%s  %s\n  why   %s\n  rule  %s (%s)\n  flip  %s\n",
-                          colour ? colour_of(verdict) : "", word, colour ? "\033[0m" : "",
-                          nacre_text_shown(shown, question), answer->text, answer->rule,
-                          place_text(policy, answer->place, place), answer->fix);
+    return nacre_buf_addf(
+        out, err, "%s%s%s  %s\n  why   %s\n  rule  %s (%s)\n  flip  %s\n",
+        colour ? colour_of(verdict) : "", word, colour ? "\033[0m" : "",
+        nacre_text_shown(shown, question), answer->text, answer->rule,
+        place_text(policy, answer->rule, answer->place, place), answer->fix);
 }

@@ -53,7 +53,8 @@ static bool set_place(json_t *object, const struct nacre_policy *policy,
     int bad = json_object_set_new(object, "file",
                                   said ? name_or_null(policy->source) : json_null());
 
-    bad |= json_object_set_new(object, "line", said ? json_integer(place.line) : json_null());
+    bad |= json_object_set_new(object, "line",
+                               said ? json_integer(place.line) : json_null());
     bad |= json_object_set_new(object, "column",
                                said ? json_integer(place.column) : json_null());
     return bad == 0;
@@ -100,7 +101,8 @@ static json_t *mount_json(const struct nacre_mount *mount)
 
     bad |= json_object_set_new(object, "host", name_or_null(mount->host));
     bad |= json_object_set_new(object, "writable", json_boolean(mount->writable));
-    bad |= json_object_set_new(object, "denied", names_json(mount->denied, mount->denied_count));
+    bad |= json_object_set_new(object, "denied",
+                               names_json(mount->denied, mount->denied_count));
     bad |= json_object_set_new(object, "covered",
                                names_json(mount->covered, mount->covered_count));
     bad |= json_object_set_new(object, "line",
@@ -141,7 +143,8 @@ static json_t *limits_json(const struct nacre_limits *limits)
     for (size_t i = 0; i < NACRE_COUNT(rows); i++)
         bad |= json_object_set_new(object, rows[i].name, number(rows[i].value));
     bad |= json_object_set_new(object, "cpu_shares",
-                               limits->cpu_shares ? number(limits->cpu_shares) : json_null());
+                               limits->cpu_shares ? number(limits->cpu_shares)
+                                                  : json_null());
     return bad ? NULL : json_take(&object);
 }
 
@@ -160,7 +163,8 @@ static json_t *decision_json(const struct nacre_policy *policy,
     return bad ? NULL : json_take(&object);
 }
 
-static json_t *decisions_json(const struct nacre_policy *policy, const struct nacre_plan *plan)
+static json_t *decisions_json(const struct nacre_policy *policy,
+                              const struct nacre_plan *plan)
 {
     NACRE_AUTO(json_guard) json_t *array = json_array();
     int bad = array ? 0 : -1;
@@ -204,7 +208,8 @@ json_t *nacre_plan_json(const struct nacre_policy *policy, const struct nacre_pl
 
     for (uint32_t i = 0; i < plan->decision_count; i++)
         runnable &= plan->decisions[i].verdict != NACRE_VERDICT_REFUSE;
-    bad |= json_object_set_new(object, "level", json_string(nacre_level_name(plan->level)));
+    bad |= json_object_set_new(object, "level",
+                               json_string(nacre_level_name(plan->level)));
     bad |= json_object_set_new(object, "runtime",
                                json_string(nacre_runtime_name(plan->runtime)));
     bad |= json_object_set_new(object, "runnable", json_boolean(runnable));

@@ -34,12 +34,14 @@ int nacre_result_exit(const struct nacre_result *result)
     return exits[result->outcome];
 }
 
-enum nacre_status nacre_result_new(struct nacre_result **ret_result, struct nacre_error *err)
+enum nacre_status nacre_result_new(struct nacre_result **ret_result,
+                                   struct nacre_error *err)
 {
     struct nacre_result *result = calloc(1, sizeof(*result));
 
     if (!result)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "a result of %zu bytes", sizeof(*result));
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a result of %zu bytes",
+                          sizeof(*result));
     result->output.size_max = NACRE_BUF_LIMIT_MAX;
     result->errors.size_max = NACRE_BUF_LIMIT_MAX;
     result->values.size_max = VALUES_BYTES_MAX;

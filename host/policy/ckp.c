@@ -53,8 +53,8 @@ static enum nacre_status set_claw(const struct nacre_reading *at,
     if (strcmp(node->text, CKP_VERSION) == 0)
         return NACRE_OK;
     return NACRE_READING_FAIL(at, node->place, err,
-                              "claw: this nacre reads CKP \"%s\", found '%s'", CKP_VERSION,
-                              nacre_text_shown(shown, node->text));
+                              "claw: this nacre reads CKP \"%s\", found '%s'",
+                              CKP_VERSION, nacre_text_shown(shown, node->text));
 }
 
 static enum nacre_status set_kind(const struct nacre_reading *at,
@@ -74,11 +74,13 @@ static enum nacre_status set_kind(const struct nacre_reading *at,
         return NACRE_OK;
     for (size_t i = 0; i < NACRE_COUNT(others); i++)
         if (strcmp(node->text, others[i]) == 0)
-            return NACRE_READING_FAIL(at, node->place, err,
-                                      "kind: a CKP document of kind %s says nothing about the "
-                                      "sandbox; give the one of kind Sandbox",
-                                      others[i]);
-    return NACRE_READING_FAIL(at, node->place, err, "kind: expected Sandbox, found '%s'%s",
+            return NACRE_READING_FAIL(
+                at, node->place, err,
+                "kind: a CKP document of kind %s says nothing about the "
+                "sandbox; give the one of kind Sandbox",
+                others[i]);
+    return NACRE_READING_FAIL(at, node->place, err,
+                              "kind: expected Sandbox, found '%s'%s",
                               nacre_text_shown(shown, node->text),
                               nearest ? "; did you mean 'Sandbox'?" : "");
 }
@@ -107,10 +109,11 @@ static enum nacre_status set_version(const struct nacre_reading *at,
     char shown[NACRE_SHOWN];
 
     if (!nacre_policy_is_version(node->text))
-        return NACRE_READING_FAIL(at, node->place, err,
-                                  "metadata.version: expected MAJOR.MINOR.PATCH, like 1.0.0 "
-                                  "or 1.0.0-rc.1; found '%s'",
-                                  nacre_text_shown(shown, node->text));
+        return NACRE_READING_FAIL(
+            at, node->place, err,
+            "metadata.version: expected MAJOR.MINOR.PATCH, like 1.0.0 "
+            "or 1.0.0-rc.1; found '%s'",
+            nacre_text_shown(shown, node->text));
     policy->version_place = node->place;
     return nacre_schema_copy(node->text, &policy->version, err);
 }
@@ -146,7 +149,8 @@ static enum nacre_status fail_memory(struct nacre_error *err)
 }
 
 static enum nacre_status read_rules(const struct nacre_reading *at,
-                                    const struct nacre_node *list, nacre_entry_read *read_entry,
+                                    const struct nacre_node *list,
+                                    nacre_entry_read *read_entry,
                                     struct nacre_rules *rules, struct nacre_error *err)
 {
     rules->place = list->key_place;
@@ -184,7 +188,8 @@ static enum nacre_status set_denied(const struct nacre_reading *at,
 {
     struct nacre_policy *policy = target;
 
-    return read_rules(at, node, nacre_entry_denied_path, &policy->filesystem.denied_paths, err);
+    return read_rules(at, node, nacre_entry_denied_path, &policy->filesystem.denied_paths,
+                      err);
 }
 
 static enum nacre_status set_commands(const struct nacre_reading *at,
@@ -193,12 +198,14 @@ static enum nacre_status set_commands(const struct nacre_reading *at,
 {
     struct nacre_policy *policy = target;
 
-    return read_rules(at, node, nacre_entry_command, &policy->shell.blocked_commands, err);
+    return read_rules(at, node, nacre_entry_command, &policy->shell.blocked_commands,
+                      err);
 }
 
 static enum nacre_status read_pattern(const struct nacre_reading *at,
                                       const struct nacre_node *node,
-                                      struct nacre_pattern_rule *rule, struct nacre_error *err)
+                                      struct nacre_pattern_rule *rule,
+                                      struct nacre_error *err)
 {
     enum nacre_status status = nacre_schema_want_text(at, node, err);
     size_t offset = 0;
@@ -207,10 +214,11 @@ static enum nacre_status read_pattern(const struct nacre_reading *at,
     if (status != NACRE_OK)
         return status;
     if (node->text[0] == '\0')
-        return NACRE_READING_FAIL(at, node->place, err,
-                                  "%s: an empty pattern matches every command; to refuse all "
-                                  "of them say mode: deny",
-                                  at->where);
+        return NACRE_READING_FAIL(
+            at, node->place, err,
+            "%s: an empty pattern matches every command; to refuse all "
+            "of them say mode: deny",
+            at->where);
     status = nacre_schema_copy(node->text, &rule->text, err);
     if (status != NACRE_OK)
         return status;
@@ -260,10 +268,10 @@ static enum nacre_status refuse_repeat(const struct nacre_reading *at,
 
     for (size_t i = 0; i < mounts->count; i++)
         if (strcmp(mounts->items[i].path, mount->path) == 0)
-            return NACRE_READING_FAIL(at, mount->place, err,
-                                      "%s: '%s' is mounted twice; the first is at line %d",
-                                      at->where, nacre_text_shown(shown, mount->path),
-                                      mounts->items[i].place.line);
+            return NACRE_READING_FAIL(
+                at, mount->place, err,
+                "%s: '%s' is mounted twice; the first is at line %d", at->where,
+                nacre_text_shown(shown, mount->path), mounts->items[i].place.line);
     return NACRE_OK;
 }
 
@@ -361,7 +369,8 @@ static const char *const injection_words[] = { NACRE_INJECTION_MAP(X) };
 #undef X
 static const char *const permission_words[] = { "ro", "rw" };
 
-_Static_assert(sizeof(enum nacre_level) == sizeof(unsigned), "a word is stored as unsigned");
+_Static_assert(sizeof(enum nacre_level) == sizeof(unsigned),
+               "a word is stored as unsigned");
 
 #define SCHEMA(table) { .keys = table, .count = NACRE_COUNT(table) }
 #define REQUIRED(words) .required = true, .example = words
@@ -372,9 +381,9 @@ _Static_assert(sizeof(enum nacre_level) == sizeof(unsigned), "a word is stored a
     .word_count = NACRE_COUNT(list)
 #define FLAG(key, member) \
     .name = key, .type = NACRE_KEY_FLAG, .offset = offsetof(struct nacre_policy, member)
-#define LIMIT(key, member, least, most)                                                   \
-    .name = key, .type = NACRE_KEY_LIMIT, .offset = offsetof(struct nacre_policy, member), \
-    .min = least, .max = most
+#define LIMIT(key, member, least, most)   \
+    .name = key, .type = NACRE_KEY_LIMIT, \
+    .offset = offsetof(struct nacre_policy, member), .min = least, .max = most
 #define TEXT(key, setter) .name = key, .type = NACRE_KEY_TEXT, .set = setter
 #define LIST(key, setter) .name = key, .type = NACRE_KEY_LIST, .set = setter
 #define OPEN(key, setter) .name = key, .type = NACRE_KEY_OPEN, .set = setter
@@ -484,7 +493,8 @@ static const enum nacre_runtime runtimes[NACRE_LEVEL_COUNT][3] = {
     [NACRE_LEVEL_VM] = { NACRE_RUNTIME_FIRECRACKER },
 };
 
-static enum nacre_status settle_runtime(struct nacre_policy *policy, struct nacre_error *err)
+static enum nacre_status settle_runtime(struct nacre_policy *policy,
+                                        struct nacre_error *err)
 {
     const enum nacre_runtime *served = runtimes[policy->level];
 
@@ -494,12 +504,12 @@ static enum nacre_status settle_runtime(struct nacre_policy *policy, struct nacr
     for (size_t i = 0; i < NACRE_COUNT(runtimes[0]); i++)
         if (policy->runtime == served[i])
             return NACRE_OK;
-    return nacre_fail_at(err, NACRE_ERR_PARSE, policy->source, policy->runtime_place.line,
-                         policy->runtime_place.column,
-                         "spec.runtime: %s can't serve level %s; say %s or leave the runtime "
-                         "out",
-                         nacre_runtime_name(policy->runtime), nacre_level_name(policy->level),
-                         nacre_runtime_name(served[0]));
+    return nacre_fail_at(
+        err, NACRE_ERR_PARSE, policy->source, policy->runtime_place.line,
+        policy->runtime_place.column,
+        "spec.runtime: %s can't serve level %s; say %s or leave the runtime out",
+        nacre_runtime_name(policy->runtime), nacre_level_name(policy->level),
+        nacre_runtime_name(served[0]));
 }
 
 enum nacre_status nacre_policy_parse(const char *source, const char *bytes, size_t count,

@@ -60,8 +60,8 @@ enum nacre_status nacre_entry_host(const struct nacre_reading *at,
         return FAIL(at, node, err, "%s: '%s': %s", at->where,
                     nacre_text_shown(shown, node->text), fault);
     (void)nacre_host_split(node->text + start, &host);
-    used = (size_t)snprintf(canonical, sizeof(canonical), "%.*s%.*s", (int)start, node->text,
-                            (int)host.length, host.name);
+    used = (size_t)snprintf(canonical, sizeof(canonical), "%.*s%.*s", (int)start,
+                            node->text, (int)host.length, host.name);
     for (size_t i = 0; i < used; i++)
         if (canonical[i] >= 'A' && canonical[i] <= 'Z')
             canonical[i] = (char)(canonical[i] - 'A' + 'a');
@@ -85,13 +85,15 @@ static enum nacre_status entry_path(const struct nacre_reading *at,
                     "known here; write the whole path",
                     at->where, shown);
     if (strchr(node->text, '*'))
-        return FAIL(at, node, err,
-                    "%s: '%s': '*' is not a wildcard here; name the directory, it stands for "
-                    "everything below it",
-                    at->where, shown);
+        return FAIL(
+            at, node, err,
+            "%s: '%s': '*' is not a wildcard here; name the directory, it stands for "
+            "everything below it",
+            at->where, shown);
     if (absolute && node->text[0] != '/')
-        return FAIL(at, node, err, "%s: '%s' must be an absolute path, beginning with '/'",
-                    at->where, shown);
+        return FAIL(at, node, err,
+                    "%s: '%s' must be an absolute path, beginning with '/'", at->where,
+                    shown);
     if (strlen(node->text) >= sizeof(path))
         return FAIL(at, node, err, "%s: a path may have at most %zu bytes", at->where,
                     sizeof(path) - 1);

@@ -40,7 +40,8 @@ static int open_file(const char *path)
     return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-static enum nacre_status read_policy(int fd, const char *path, struct nacre_policy **ret_policy,
+static enum nacre_status read_policy(int fd, const char *path,
+                                     struct nacre_policy **ret_policy,
                                      struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
@@ -54,7 +55,8 @@ static enum nacre_status read_policy(int fd, const char *path, struct nacre_poli
     status = nacre_buf_read(&buf, fd, err);
     if (status == NACRE_ERR_TOO_BIG)
         return nacre_fail_at(err, NACRE_ERR_TOO_BIG, path, 1, 1,
-                             "the document is larger than %zu bytes", NACRE_YAML_BYTES_MAX);
+                             "the document is larger than %zu bytes",
+                             NACRE_YAML_BYTES_MAX);
     if (status != NACRE_OK)
         return nacre_fail_context(err, path);
     return nacre_policy_parse(path, buf.bytes, buf.size, ret_policy, err);
@@ -70,7 +72,8 @@ static enum nacre_status load_file(const char *path, struct nacre_policy **ret_p
         return nacre_fail(err, NACRE_ERR_NOT_FOUND, "policy '%s': no such file",
                           nacre_text_shown(shown, path));
     if (fd < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "policy '%s'", nacre_text_shown(shown, path));
+        return nacre_fail(err, NACRE_ERR_IO, "policy '%s'",
+                          nacre_text_shown(shown, path));
     return read_policy(fd, path, ret_policy, err);
 }
 
@@ -82,18 +85,20 @@ static enum nacre_status fail_not_found(const struct wanted *wanted,
     size_t used = 0;
 
     if (!policy_dirs || !policy_dirs[0])
-        return nacre_fail(err, NACRE_ERR_NOT_FOUND,
-                          "policy '%s': there is no policy directory to search; give a file, "
-                          "like ./%s.yaml",
-                          wanted->name, wanted->name);
+        return nacre_fail(
+            err, NACRE_ERR_NOT_FOUND,
+            "policy '%s': there is no policy directory to search; give a file, "
+            "like ./%s.yaml",
+            wanted->name, wanted->name);
     for (size_t i = 0; policy_dirs[i] && used < sizeof(searched); i++) {
         char shown[NACRE_SHOWN];
 
-        used += (size_t)snprintf(searched + used, sizeof(searched) - used, "%s%s",
-                                 i > 0 ? ", " : "", nacre_text_shown(shown, policy_dirs[i]));
+        used +=
+            (size_t)snprintf(searched + used, sizeof(searched) - used, "%s%s",
+                             i > 0 ? ", " : "", nacre_text_shown(shown, policy_dirs[i]));
     }
-    return nacre_fail(err, NACRE_ERR_NOT_FOUND, "policy '%s': no %s.yaml in %s", wanted->name,
-                      wanted->name, searched);
+    return nacre_fail(err, NACRE_ERR_NOT_FOUND, "policy '%s': no %s.yaml in %s",
+                      wanted->name, wanted->name, searched);
 }
 
 /* A file may not answer to a name that is not its own. */
@@ -104,21 +109,22 @@ static enum nacre_status check_identity(const struct wanted *wanted,
     char shown[NACRE_SHOWN];
 
     if (strcmp(policy->name, wanted->name) != 0)
-        return nacre_fail_at(err, NACRE_ERR_PARSE, policy->source, policy->name_place.line,
-                             policy->name_place.column,
-                             "metadata.name is '%s', but the file was found by the name '%s'; "
-                             "they must be equal",
-                             policy->name, wanted->name);
+        return nacre_fail_at(
+            err, NACRE_ERR_PARSE, policy->source, policy->name_place.line,
+            policy->name_place.column,
+            "metadata.name is '%s', but the file was found by the name '%s'; "
+            "they must be equal",
+            policy->name, wanted->name);
     if (wanted->version[0] == '\0')
         return NACRE_OK;
     if (!policy->version)
-        return nacre_fail_at(err, NACRE_ERR_PARSE, policy->source, policy->name_place.line,
-                             policy->name_place.column,
+        return nacre_fail_at(err, NACRE_ERR_PARSE, policy->source,
+                             policy->name_place.line, policy->name_place.column,
                              "version %s was asked for, but metadata.version is missing",
                              wanted->version);
     if (strcmp(policy->version, wanted->version) != 0)
-        return nacre_fail_at(err, NACRE_ERR_PARSE, policy->source, policy->version_place.line,
-                             policy->version_place.column,
+        return nacre_fail_at(err, NACRE_ERR_PARSE, policy->source,
+                             policy->version_place.line, policy->version_place.column,
                              "version %s was asked for, but metadata.version is '%s'",
                              wanted->version, nacre_text_shown(shown, policy->version));
     return NACRE_OK;
@@ -126,17 +132,20 @@ static enum nacre_status check_identity(const struct wanted *wanted,
 
 static enum nacre_status load_wanted(const struct wanted *wanted,
                                      const char *const policy_dirs[],
-                                     struct nacre_policy **ret_policy, struct nacre_error *err)
+                                     struct nacre_policy **ret_policy,
+                                     struct nacre_error *err)
 {
     for (size_t i = 0; policy_dirs && policy_dirs[i]; i++) {
         NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
         char path[NACRE_PATH_MAX];
-        int length = snprintf(path, sizeof(path), "%s/%s.yaml", policy_dirs[i], wanted->name);
+        int length =
+            snprintf(path, sizeof(path), "%s/%s.yaml", policy_dirs[i], wanted->name);
         enum nacre_status status;
 
         if (length < 0 || (size_t)length >= sizeof(path))
-            return fail_reference(err, policy_dirs[i], "the policy directory's name is too long");
+            return fail_reference(err, policy_dirs[i],
+                                  "the policy directory's name is too long");
         fd = open_file(path);
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
             continue;
@@ -198,7 +207,8 @@ static enum nacre_status read_uri(const char *uri, struct wanted *ret_wanted,
         return fail_reference(err, uri,
                               "the short form has no version; write "
                               "claw://local/sandbox/NAME@VERSION");
-    if (at && (!nacre_policy_is_version(at + 1) || strlen(at + 1) >= sizeof(wanted.version)))
+    if (at &&
+        (!nacre_policy_is_version(at + 1) || strlen(at + 1) >= sizeof(wanted.version)))
         return fail_reference(err, uri, "the version must be like 1.0.0 or 1.0.0-rc.1");
     if (length >= sizeof(wanted.name))
         return fail_reference(err, uri, "a name has at most 63 characters");
@@ -219,15 +229,18 @@ static bool is_path(const char *reference)
            (dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0));
 }
 
-enum nacre_status nacre_policy_load(const char *reference, const char *const policy_dirs[],
-                                    struct nacre_policy **ret_policy, struct nacre_error *err)
+enum nacre_status nacre_policy_load(const char *reference,
+                                    const char *const policy_dirs[],
+                                    struct nacre_policy **ret_policy,
+                                    struct nacre_error *err)
 {
     struct wanted wanted = { .version = "" };
     enum nacre_status status;
 
     if (starts_with(reference, CLAW_SCHEME)) {
         status = read_uri(reference, &wanted, err);
-        return status == NACRE_OK ? load_wanted(&wanted, policy_dirs, ret_policy, err) : status;
+        return status == NACRE_OK ? load_wanted(&wanted, policy_dirs, ret_policy, err)
+                                  : status;
     }
     if (strstr(reference, "://"))
         return fail_reference(err, reference,
@@ -236,9 +249,10 @@ enum nacre_status nacre_policy_load(const char *reference, const char *const pol
     if (is_path(reference))
         return load_file(reference, ret_policy, err);
     if (!nacre_policy_is_name(reference))
-        return fail_reference(err, reference,
-                              "a name is 1 to 63 letters, digits and hyphens; a file is given "
-                              "with a '/' or ends in .yaml");
+        return fail_reference(
+            err, reference,
+            "a name is 1 to 63 letters, digits and hyphens; a file is given "
+            "with a '/' or ends in .yaml");
     memcpy(wanted.name, reference, strlen(reference));
     return load_wanted(&wanted, policy_dirs, ret_policy, err);
 }

@@ -27,7 +27,8 @@ NAMES(nacre_injection_name, nacre_injection, NACRE_INJECTION, NACRE_INJECTION_MA
 enum nacre_status nacre_policy_new(const char *source, struct nacre_policy **ret_policy,
                                    struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = calloc(1, sizeof(*policy));
+    NACRE_AUTO(nacre_policy_guard)
+    struct nacre_policy *policy = calloc(1, sizeof(*policy));
     enum nacre_status status;
 
     if (!policy)

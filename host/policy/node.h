@@ -48,7 +48,8 @@ void nacre_node_free(struct nacre_node *node);
 NACRE_OWNED(nacre_node)
 
 /* The value of `key`, or NULL. */
-const struct nacre_node *nacre_node_find(const struct nacre_node *mapping, const char *key);
+const struct nacre_node *nacre_node_find(const struct nacre_node *mapping,
+                                         const char *key);
 
 /* What stands there, in words: "the number 5", "a list". */
 #define NACRE_NODE_SHOWN 128

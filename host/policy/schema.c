@@ -23,7 +23,8 @@ static struct nacre_reading reading_key(const struct nacre_reading *at, const ch
 struct nacre_reading nacre_reading_entry(const struct nacre_reading *list, size_t index)
 {
     struct nacre_reading inner = { .source = list->source };
-    int length = snprintf(inner.where, sizeof(inner.where), "%s[%zu]", list->where, index);
+    int length =
+        snprintf(inner.where, sizeof(inner.where), "%s[%zu]", list->where, index);
 
     assert(length > 0 && (size_t)length < sizeof(inner.where));
     return inner;
@@ -51,7 +52,8 @@ static const char *list_words(const char *const words[], size_t count, char *ret
 
 static enum nacre_status fail_unknown(const struct nacre_schema *schema,
                                       const struct nacre_reading *at,
-                                      const struct nacre_node *node, struct nacre_error *err)
+                                      const struct nacre_node *node,
+                                      struct nacre_error *err)
 {
     const char *names[KEYS_MAX];
     const char *nearest;
@@ -65,9 +67,9 @@ static enum nacre_status fail_unknown(const struct nacre_schema *schema,
         return NACRE_READING_FAIL(at, node->key_place, err,
                                   "unknown key '%s' in %s; did you mean '%s'?", shown,
                                   section_name(at), nearest);
-    return NACRE_READING_FAIL(at, node->key_place, err, "unknown key '%s' in %s; expected %s",
-                              shown, section_name(at),
-                              list_words(names, schema->count, expected, sizeof(expected)));
+    return NACRE_READING_FAIL(
+        at, node->key_place, err, "unknown key '%s' in %s; expected %s", shown,
+        section_name(at), list_words(names, schema->count, expected, sizeof(expected)));
 }
 
 static enum nacre_status fail_type(const struct nacre_reading *at,
@@ -95,7 +97,8 @@ enum nacre_status nacre_schema_copy(const char *text, char **ret_text,
                                     struct nacre_error *err)
 {
     size_t size = strlen(text) + 1;
-    char *copy = malloc(size); /* not strdup(): tests make malloc fail, and see only ours */
+    /* Not strdup(): the tests that make malloc fail see only our own calls. */
+    char *copy = malloc(size);
 
     if (!copy)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the policy");
@@ -146,7 +149,8 @@ static enum nacre_status read_flag(const struct nacre_key *key,
             return fail_type(at, node, "true or false without quotes", err);
         for (size_t i = 0; i < NACRE_COUNT(yaml_1_1); i++)
             if (strcasecmp(node->text, yaml_1_1[i]) == 0)
-                return fail_type(at, node, "true or false (yes, no, on and off are not booleans)",
+                return fail_type(at, node,
+                                 "true or false (yes, no, on and off are not booleans)",
                                  err);
         return fail_type(at, node, "true or false", err);
     }
@@ -188,7 +192,8 @@ static enum nacre_status read_limit(const struct nacre_key *key,
     return NACRE_OK;
 }
 
-static enum nacre_status read_key(const struct nacre_key *key, const struct nacre_reading *at,
+static enum nacre_status read_key(const struct nacre_key *key,
+                                  const struct nacre_reading *at,
                                   const struct nacre_node *node, void *target,
                                   struct nacre_error *err)
 {
@@ -214,9 +219,10 @@ static enum nacre_status read_key(const struct nacre_key *key, const struct nacr
         if (node->kind != NACRE_NODE_LIST)
             return fail_type(at, node, "a list", err);
         if (node->count > NACRE_LIST_MAX)
-            return NACRE_READING_FAIL(at, node->key_place, err,
-                                      "%s: a list may have at most %d entries, this one has %zu",
-                                      at->where, NACRE_LIST_MAX, node->count);
+            return NACRE_READING_FAIL(
+                at, node->key_place, err,
+                "%s: a list may have at most %d entries, this one has %zu", at->where,
+                NACRE_LIST_MAX, node->count);
         return key->set(at, node, target, err);
     case NACRE_KEY_OPEN:
         if (node->kind != NACRE_NODE_MAPPING)
@@ -228,7 +234,8 @@ static enum nacre_status read_key(const struct nacre_key *key, const struct nacr
     abort();
 }
 
-static const struct nacre_key *find_key(const struct nacre_schema *schema, const char *name)
+static const struct nacre_key *find_key(const struct nacre_schema *schema,
+                                        const char *name)
 {
     for (size_t i = 0; i < schema->count; i++)
         if (strcmp(schema->keys[i].name, name) == 0)
@@ -256,8 +263,8 @@ enum nacre_status nacre_schema_read(const struct nacre_schema *schema,
         enum nacre_status status;
 
         if (!child && key->required)
-            return NACRE_READING_FAIL(at, place, err, "%s is missing; write %s", inner.where,
-                                      key->example);
+            return NACRE_READING_FAIL(at, place, err, "%s is missing; write %s",
+                                      inner.where, key->example);
         if (!child)
             continue;
         status = read_key(key, &inner, child, target, err);

@@ -41,8 +41,9 @@ struct nacre_key {
     uint64_t min, max; /* LIMIT */
     const struct nacre_schema *section;
     /* A section's, where it has one, runs before the section is read. */
-    enum nacre_status (*set)(const struct nacre_reading *at, const struct nacre_node *node,
-                             void *target, struct nacre_error *err);
+    enum nacre_status (*set)(const struct nacre_reading *at,
+                             const struct nacre_node *node, void *target,
+                             struct nacre_error *err);
 };
 
 struct nacre_schema {
@@ -54,7 +55,8 @@ struct nacre_schema {
 NACRE_MUST_CHECK enum nacre_status nacre_schema_read(const struct nacre_schema *schema,
                                                      const struct nacre_reading *at,
                                                      const struct nacre_node *node,
-                                                     void *target, struct nacre_error *err);
+                                                     void *target,
+                                                     struct nacre_error *err);
 
 /* For entries of lists: is it a text, and of what place are we talking? */
 NACRE_MUST_CHECK enum nacre_status nacre_schema_want_text(const struct nacre_reading *at,

@@ -70,7 +70,8 @@ static enum nacre_status fail_yaml(const struct reader *reader, struct nacre_err
 static enum nacre_status next_event(const struct reader *reader, yaml_event_t *ret_event,
                                     struct nacre_error *err)
 {
-    return yaml_parser_parse(reader->parser, ret_event) ? NACRE_OK : fail_yaml(reader, err);
+    return yaml_parser_parse(reader->parser, ret_event) ? NACRE_OK
+                                                        : fail_yaml(reader, err);
 }
 
 /* Whatever would make the tree mean more than it shows. */
@@ -107,12 +108,14 @@ static enum nacre_status count_node(struct reader *reader, const yaml_event_t *e
 {
     if (++reader->nodes > NACRE_YAML_NODES_MAX)
         return FAIL(reader, place_of(event->start_mark), err,
-                    "the document has more than %d keys and values", NACRE_YAML_NODES_MAX);
+                    "the document has more than %d keys and values",
+                    NACRE_YAML_NODES_MAX);
     return NACRE_OK;
 }
 
-static enum nacre_status copy_scalar(const struct reader *reader, const yaml_event_t *event,
-                                     char **ret_text, struct nacre_error *err)
+static enum nacre_status copy_scalar(const struct reader *reader,
+                                     const yaml_event_t *event, char **ret_text,
+                                     struct nacre_error *err)
 {
     size_t length = event->data.scalar.length;
     char *text;
@@ -177,11 +180,12 @@ static enum nacre_node_kind plain_kind(const char *text)
     return is_number(text) ? NACRE_NODE_NUMBER : NACRE_NODE_TEXT;
 }
 
-static enum nacre_status build(struct reader *reader, const yaml_event_t *event, int depth,
-                               struct nacre_node **ret_node, struct nacre_error *err);
+static enum nacre_status build(struct reader *reader, const yaml_event_t *event,
+                               int depth, struct nacre_node **ret_node,
+                               struct nacre_error *err);
 
-static enum nacre_status build_list(struct reader *reader, struct nacre_node *list, int depth,
-                                    struct nacre_error *err)
+static enum nacre_status build_list(struct reader *reader, struct nacre_node *list,
+                                    int depth, struct nacre_error *err)
 {
     struct nacre_node **end = &list->first;
 
@@ -288,8 +292,9 @@ static enum nacre_status build_mapping(struct reader *reader, struct nacre_node 
     }
 }
 
-static enum nacre_status build(struct reader *reader, const yaml_event_t *event, int depth,
-                               struct nacre_node **ret_node, struct nacre_error *err)
+static enum nacre_status build(struct reader *reader, const yaml_event_t *event,
+                               int depth, struct nacre_node **ret_node,
+                               struct nacre_error *err)
 {
     NACRE_AUTO(nacre_node_guard) struct nacre_node *node = NULL;
     enum nacre_status status = refuse_indirection(reader, event, err);
@@ -325,7 +330,8 @@ static enum nacre_status build(struct reader *reader, const yaml_event_t *event,
 }
 
 /* STREAM-START, DOCUMENT-START, the root, DOCUMENT-END, STREAM-END: nothing else. */
-static enum nacre_status read_document(struct reader *reader, struct nacre_node **ret_root,
+static enum nacre_status read_document(struct reader *reader,
+                                       struct nacre_node **ret_root,
                                        struct nacre_error *err)
 {
     static const struct nacre_place start = { 1, 1 };
@@ -366,7 +372,8 @@ enum nacre_status nacre_yaml_read(const char *source, const char *bytes, size_t 
 
     if (count > NACRE_YAML_BYTES_MAX)
         return nacre_fail_at(err, NACRE_ERR_TOO_BIG, source, 1, 1,
-                             "the document is larger than %zu bytes", NACRE_YAML_BYTES_MAX);
+                             "the document is larger than %zu bytes",
+                             NACRE_YAML_BYTES_MAX);
     if (!yaml_parser_initialize(&parser))
         return fail_memory(err);
     /* Said, not guessed: a byte order mark must not switch the reader to UTF-16.  The
@@ -401,7 +408,8 @@ void nacre_node_free(struct nacre_node *node)
     free(node);
 }
 
-const struct nacre_node *nacre_node_find(const struct nacre_node *mapping, const char *key)
+const struct nacre_node *nacre_node_find(const struct nacre_node *mapping,
+                                         const char *key)
 {
     const struct nacre_node *node = mapping->first;
 
@@ -411,7 +419,8 @@ const struct nacre_node *nacre_node_find(const struct nacre_node *mapping, const
     return node;
 }
 
-const char *nacre_node_shown(const struct nacre_node *node, char ret_text[NACRE_NODE_SHOWN])
+const char *nacre_node_shown(const struct nacre_node *node,
+                             char ret_text[NACRE_NODE_SHOWN])
 {
     static const struct {
         const char *before, *after; /* `after` is NULL when the text is not shown */

@@ -15,7 +15,8 @@ static void check_policy(const struct nacre_policy *policy)
 
     assert(policy->name && policy->source);
     assert(policy->level != NACRE_LEVEL_UNSET && policy->level < NACRE_LEVEL_COUNT);
-    assert(policy->runtime != NACRE_RUNTIME_UNSET && policy->runtime < NACRE_RUNTIME_COUNT);
+    assert(policy->runtime != NACRE_RUNTIME_UNSET &&
+           policy->runtime < NACRE_RUNTIME_COUNT);
     assert(policy->network.mode != NACRE_NETWORK_UNSET);
     assert(policy->filesystem.mode != NACRE_FILESYSTEM_UNSET);
     assert(policy->shell.mode != NACRE_SHELL_UNSET);
@@ -26,10 +27,11 @@ static void check_policy(const struct nacre_policy *policy)
     for (size_t i = 0; i < policy->filesystem.denied_paths.count; i++)
         assert(policy->filesystem.denied_paths.items[i].text[0] == '/');
     for (size_t i = 0; i < policy->shell.blocked_commands.count; i++)
-        (void)nacre_command_matches(policy->shell.blocked_commands.items[i].text, command);
+        (void)nacre_command_matches(policy->shell.blocked_commands.items[i].text,
+                                    command);
     for (size_t i = 0; i < policy->shell.blocked_patterns.count; i++)
-        (void)nacre_pattern_matches(policy->shell.blocked_patterns.items[i].compiled, command,
-                                    strlen(command));
+        (void)nacre_pattern_matches(policy->shell.blocked_patterns.items[i].compiled,
+                                    command, strlen(command));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

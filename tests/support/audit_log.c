@@ -22,9 +22,11 @@ int audit_log_setup(void **state)
     if (!mkdtemp(log->dir))
         return -1;
     (void)snprintf(log->path, sizeof(log->path), "%s/audit.jsonl", log->dir);
-    (void)snprintf(log->checkpoints, sizeof(log->checkpoints), "%s.checkpoints", log->path);
+    (void)snprintf(log->checkpoints, sizeof(log->checkpoints), "%s.checkpoints",
+                   log->path);
     (void)snprintf(log->keys, sizeof(log->keys), "%s/keys", log->dir);
-    log->request = (struct nacre_request){ .input_fd = -1, .session = "s1", .agent = "a1" };
+    log->request =
+        (struct nacre_request){ .input_fd = -1, .session = "s1", .agent = "a1" };
     log->policy = (struct nacre_policy){ .name = (char *)"standard",
                                          .source = (char *)"standard.yaml",
                                          .level = NACRE_LEVEL_WASM };
@@ -37,7 +39,8 @@ int audit_log_setup(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *where)
 {
     (void)st;
     (void)type;
@@ -119,8 +122,8 @@ char *audit_log_slurp(const char *path, size_t *ret_count)
 
 void audit_log_spill(const char *path, const char *bytes, size_t count)
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC,
-                                             0600);
+    static const int flags = O_WRONLY | O_TRUNC | O_CREAT | O_CLOEXEC;
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path, flags, 0600);
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, count), count);

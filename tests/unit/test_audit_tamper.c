@@ -45,6 +45,21 @@ static void doc_store(struct doc *doc, const char *path)
     free(doc->bytes);
 }
 
+struct docs {
+    struct doc log, checkpoints;
+};
+
+static struct docs docs_load(const struct audit_log *log)
+{
+    return (struct docs){ doc_load(log->path), doc_load(log->checkpoints) };
+}
+
+static void docs_store(struct docs *docs, const struct audit_log *log)
+{
+    doc_store(&docs->log, log->path);
+    doc_store(&docs->checkpoints, log->checkpoints);
+}
+
 /* Where line `number` begins, counted from 1. */
 static size_t line_at(const struct doc *doc, size_t number)
 {
@@ -56,7 +71,8 @@ static size_t line_at(const struct doc *doc, size_t number)
     return at;
 }
 
-static void replace(struct doc *doc, size_t at, size_t removed, const char *text, size_t count)
+static void replace(struct doc *doc, size_t at, size_t removed, const char *text,
+                    size_t count)
 {
     char *bytes = malloc(doc->size - removed + count + 1);
 
@@ -109,148 +125,126 @@ static void chain_again(struct doc *doc, size_t line)
     }
 }
 
-static void alter_a_byte(struct doc *log, struct doc *checkpoints)
+static void alter_a_byte(struct docs *docs)
 {
-    (void)checkpoints;
-    change(log, 100, "\"a1\"", "\"b1\"");
+    change(&docs->log, 100, "\"a1\"", "\"b1\"");
 }
 
-static void alter_the_last_record(struct doc *log, struct doc *checkpoints)
+static void alter_the_last_record(struct docs *docs)
 {
-    (void)checkpoints;
-    change(log, RECORDS, "exited", "killed");
+    change(&docs->log, RECORDS, "exited", "killed");
 }
 
-static void alter_the_first_link(struct doc *log, struct doc *checkpoints)
+static void alter_the_first_link(struct docs *docs)
 {
-    (void)checkpoints;
-    change(log, 1, "\"prev\":\"0", "\"prev\":\"1");
+    change(&docs->log, 1, "\"prev\":\"0", "\"prev\":\"1");
 }
 
-static void break_the_form(struct doc *log, struct doc *checkpoints)
+static void break_the_form(struct docs *docs)
 {
-    (void)checkpoints;
-    change(log, 100, "\"type\":\"", "\"tape\":\"");
+    change(&docs->log, 100, "\"type\":\"", "\"tape\":\"");
 }
 
-static void alter_and_chain_again(struct doc *log, struct doc *checkpoints)
+static void alter_and_chain_again(struct docs *docs)
 {
-    (void)checkpoints;
-    change(log, 100, "\"a1\"", "\"b1\"");
-    chain_again(log, 100);
+    change(&docs->log, 100, "\"a1\"", "\"b1\"");
+    chain_again(&docs->log, 100);
 }
 
-static void alter_after_the_second_checkpoint(struct doc *log, struct doc *checkpoints)
+static void alter_after_the_second_checkpoint(struct docs *docs)
 {
-    (void)checkpoints;
-    change(log, 300, "\"a1\"", "\"b1\"");
-    chain_again(log, 300);
+    change(&docs->log, 300, "\"a1\"", "\"b1\"");
+    chain_again(&docs->log, 300);
 }
 
-static void delete_a_line(struct doc *log, struct doc *checkpoints)
+static void delete_a_line(struct docs *docs)
 {
-    (void)checkpoints;
-    delete_lines(log, 100, 100);
+    delete_lines(&docs->log, 100, 100);
 }
 
-static void delete_the_first_line(struct doc *log, struct doc *checkpoints)
+static void delete_the_first_line(struct docs *docs)
 {
-    (void)checkpoints;
-    delete_lines(log, 1, 1);
+    delete_lines(&docs->log, 1, 1);
 }
 
-static void repeat_a_line(struct doc *log, struct doc *checkpoints)
+static void repeat_a_line(struct docs *docs)
 {
-    (void)checkpoints;
-    copy_line(log, 5, 6);
+    copy_line(&docs->log, 5, 6);
 }
 
-static void swap_two_lines(struct doc *log, struct doc *checkpoints)
+static void swap_two_lines(struct docs *docs)
 {
-    (void)checkpoints;
-    copy_line(log, 11, 10);
-    delete_lines(log, 12, 12);
+    copy_line(&docs->log, 11, 10);
+    delete_lines(&docs->log, 12, 12);
 }
 
-static void cut_the_tail(struct doc *log, struct doc *checkpoints)
+static void cut_the_tail(struct docs *docs)
 {
-    (void)checkpoints;
-    delete_lines(log, RECORDS - 1, RECORDS);
+    delete_lines(&docs->log, RECORDS - 1, RECORDS);
 }
 
-static void cut_inside_the_last_line(struct doc *log, struct doc *checkpoints)
+static void cut_inside_the_last_line(struct docs *docs)
 {
-    (void)checkpoints;
-    log->size -= 10;
+    docs->log.size -= 10;
 }
 
-static void empty_the_log(struct doc *log, struct doc *checkpoints)
+static void empty_the_log(struct docs *docs)
 {
-    (void)checkpoints;
-    log->size = 0;
+    docs->log.size = 0;
 }
 
-static void leave_a_torn_line(struct doc *log, struct doc *checkpoints)
+static void leave_a_torn_line(struct docs *docs)
 {
-    (void)checkpoints;
-    replace(log, log->size, 0, "{\"v\":1,\"seq\":601,", 17);
+    replace(&docs->log, docs->log.size, 0, "{\"v\":1,\"seq\":601,", 17);
 }
 
-static void put_in_junk(struct doc *log, struct doc *checkpoints)
+static void put_in_junk(struct docs *docs)
 {
-    (void)checkpoints;
-    replace(log, log->size, 0, "\x1b[2J\n", 5);
+    replace(&docs->log, docs->log.size, 0, "\x1b[2J\n", 5);
 }
 
-static void put_in_an_endless_line(struct doc *log, struct doc *checkpoints)
+static void put_in_an_endless_line(struct docs *docs)
 {
     char *line = calloc(1, 1 << 20);
 
-    (void)checkpoints;
     memset(line, 'x', 1 << 20);
-    replace(log, log->size, 0, line, 1 << 20);
+    replace(&docs->log, docs->log.size, 0, line, 1 << 20);
     free(line);
 }
 
-static void alter_a_checkpoint(struct doc *log, struct doc *checkpoints)
+static void alter_a_checkpoint(struct docs *docs)
 {
-    (void)log;
-    change(checkpoints, 4, "\"count\":600", "\"count\":512");
+    change(&docs->checkpoints, 4, "\"count\":600", "\"count\":512");
 }
 
-static void alter_an_hmac(struct doc *log, struct doc *checkpoints)
+static void alter_an_hmac(struct docs *docs)
 {
-    (void)log;
-    checkpoints->bytes[checkpoints->size - 4] ^= 1;
+    docs->checkpoints.bytes[docs->checkpoints.size - 4] ^= 1;
 }
 
-static void swap_two_checkpoints(struct doc *log, struct doc *checkpoints)
+static void swap_two_checkpoints(struct docs *docs)
 {
-    (void)log;
-    copy_line(checkpoints, 3, 2);
-    delete_lines(checkpoints, 4, 4);
+    copy_line(&docs->checkpoints, 3, 2);
+    delete_lines(&docs->checkpoints, 4, 4);
 }
 
-static void delete_the_first_checkpoint(struct doc *log, struct doc *checkpoints)
+static void delete_the_first_checkpoint(struct docs *docs)
 {
-    (void)log;
-    delete_lines(checkpoints, 1, 1);
+    delete_lines(&docs->checkpoints, 1, 1);
 }
 
-static void empty_the_checkpoints(struct doc *log, struct doc *checkpoints)
+static void empty_the_checkpoints(struct docs *docs)
 {
-    (void)log;
-    checkpoints->size = 0;
+    docs->checkpoints.size = 0;
 }
 
-static void delete_the_checkpoints(struct doc *log, struct doc *checkpoints)
+static void delete_the_checkpoints(struct docs *docs)
 {
-    (void)log;
-    checkpoints->missing = true;
+    docs->checkpoints.missing = true;
 }
 
 static const struct {
-    void (*tamper)(struct doc *log, struct doc *checkpoints);
+    void (*tamper)(struct docs *docs);
     const char *file;
     int line;
     const char *complaint;
@@ -273,8 +267,8 @@ static const struct {
     { put_in_an_endless_line, "audit.jsonl", 601, "a line of over" },
     { alter_a_checkpoint, "audit.jsonl.checkpoints", 4, "not written with the key" },
     { alter_an_hmac, "audit.jsonl.checkpoints", 4, "not written with the key" },
-    { swap_two_checkpoints, "audit.jsonl.checkpoints", 3, "the checkpoint before for 512" },
-    { delete_the_first_checkpoint, "audit.jsonl.checkpoints", 1, "for 256 records, are gone" },
+    { swap_two_checkpoints, "audit.jsonl.checkpoints", 3, "checkpoint before for 512" },
+    { delete_the_first_checkpoint, "audit.jsonl.checkpoints", 1, "256 records, are gone" },
     { empty_the_checkpoints, "audit.jsonl.checkpoints", 1, "the checkpoints are gone" },
     { delete_the_checkpoints, "audit.jsonl.checkpoints", 1, "the checkpoints are gone" },
 };
@@ -291,7 +285,7 @@ static void every_tampering_shows_with_its_line(void **state)
 {
     struct audit_log *log = *state;
     struct nacre_audit_report report;
-    struct doc good, good_checkpoints;
+    struct docs good;
 
     write_records(log);
     report = audit_log_verify(log);
@@ -299,43 +293,41 @@ static void every_tampering_shows_with_its_line(void **state)
     assert_int_equal(report.checkpoints, 4);
     assert_int_equal(report.after_checkpoint, 0);
     assert_int_equal(report.open_runs, 0);
-    good = doc_load(log->path);
-    good_checkpoints = doc_load(log->checkpoints);
+    good = docs_load(log);
     for (size_t i = 0; i < NACRE_COUNT(tamperings); i++) {
-        struct doc bad = doc_load(log->path), bad_checkpoints = doc_load(log->checkpoints);
+        struct docs bad = docs_load(log);
         struct nacre_error err = { .text = "" };
 
         report.records = 7;
-        tamperings[i].tamper(&bad, &bad_checkpoints);
-        doc_store(&bad, log->path);
-        doc_store(&bad_checkpoints, log->checkpoints);
+        tamperings[i].tamper(&bad);
+        docs_store(&bad, log);
         if (nacre_audit_verify(log->path, log->keys, &report, &err) != NACRE_ERR_PARSE ||
-            !strstr(err.text, tamperings[i].complaint) || err.line != tamperings[i].line ||
+            !strstr(err.text, tamperings[i].complaint) ||
+            err.line != tamperings[i].line ||
             strcmp(strrchr(err.file, '/') + 1, tamperings[i].file) != 0)
             fail_msg("row %zu: %s:%d: %s", i, err.file, err.line, err.text);
         assert_int_equal(report.records, 7);
-        audit_log_spill(log->path, good.bytes, good.size);
-        audit_log_spill(log->checkpoints, good_checkpoints.bytes, good_checkpoints.size);
+        audit_log_spill(log->path, good.log.bytes, good.log.size);
+        audit_log_spill(log->checkpoints, good.checkpoints.bytes, good.checkpoints.size);
         (void)audit_log_verify(log);
     }
-    free(good.bytes);
-    free(good_checkpoints.bytes);
+    free(good.log.bytes);
+    free(good.checkpoints.bytes);
 }
 
 /* The header says what can't be shown; should that ever change, it must say so too. */
 static void the_stated_limits_are_the_real_ones(void **state)
 {
     struct audit_log *log = *state;
-    struct doc records, checkpoints;
     struct nacre_audit *audit;
+    struct doc records;
+    struct docs docs;
 
     write_records(log);
-    records = doc_load(log->path);
-    checkpoints = doc_load(log->checkpoints);
-    delete_lines(&records, 513, RECORDS);
-    delete_lines(&checkpoints, 4, 4);
-    doc_store(&records, log->path);
-    doc_store(&checkpoints, log->checkpoints);
+    docs = docs_load(log);
+    delete_lines(&docs.log, 513, RECORDS);
+    delete_lines(&docs.checkpoints, 4, 4);
+    docs_store(&docs, log);
     assert_int_equal(audit_log_verify(log).records, 512);
 
     audit = audit_log_open(log);
@@ -376,10 +368,10 @@ static void reopen(const struct audit_log *log, const char *sentence)
     struct nacre_audit *audit = NULL;
     char notice[1024] = "stale";
     struct nacre_error err;
+    enum nacre_status status;
 
-    assert_int_equal(nacre_audit_open(log->path, log->keys, &audit, notice, sizeof(notice),
-                                      &err),
-                     NACRE_OK);
+    status = nacre_audit_open(log->path, log->keys, &audit, notice, sizeof(notice), &err);
+    assert_int_equal(status, NACRE_OK);
     if (sentence ? !strstr(notice, sentence) : notice[0] != '\0')
         fail_msg("notice: \"%s\"", notice);
     nacre_audit_free(audit);
@@ -391,6 +383,7 @@ static void a_torn_line_is_recovered_once_and_stays_visible(void **state)
     struct audit_log *log = *state;
     struct doc records;
     json_t *record;
+    char *last;
 
     for (size_t cut = 1; cut < sizeof(torn) - 1; cut++) {
         struct nacre_audit *audit = audit_log_open(log);
@@ -405,7 +398,8 @@ static void a_torn_line_is_recovered_once_and_stays_visible(void **state)
         assert_int_equal(audit_log_verify(log).records, 3 * cut);
     }
     records = doc_load(log->path);
-    record = json_loads(records.bytes + line_at(&records, 3 * (sizeof(torn) - 2)), 0, NULL);
+    last = records.bytes + line_at(&records, 3 * (sizeof(torn) - 2));
+    record = json_loads(last, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(record, "type")), "recovered");
     assert_int_equal(json_integer_value(json_object_get(record, "torn_bytes")), 24);
     assert_string_equal(json_string_value(json_object_get(record, "torn")),
@@ -431,28 +425,27 @@ static void a_torn_line_of_another_process_is_recovered_by_the_next_writer(void 
 
 static void lost_records_and_checkpoints_are_told_and_never_forgiven(void **state)
 {
-    static void (*const losses[])(struct doc *, struct doc *) = {
+    static void (*const losses[])(struct docs *) = {
         cut_the_tail, cut_inside_the_last_line, empty_the_log, alter_the_last_record,
         alter_an_hmac, empty_the_checkpoints, delete_the_checkpoints,
     };
     static const char *const sentences[] = {
-        "The last 2 records", "The last 1 records", "The last 600 records", "it was changed",
-        "No checkpoint in", "No checkpoint in", "No checkpoint in",
+        "The last 2 records", "The last 1 records", "The last 600 records",
+        "it was changed",     "No checkpoint in",   "No checkpoint in",
+        "No checkpoint in",
     };
     struct audit_log *log = *state;
 
     for (size_t i = 0; i < NACRE_COUNT(losses); i++) {
         struct nacre_audit_report report;
-        struct doc records, checkpoints;
         struct nacre_error err;
+        struct docs docs;
 
         write_records(log);
         (void)audit_log_verify(log);
-        records = doc_load(log->path);
-        checkpoints = doc_load(log->checkpoints);
-        losses[i](&records, &checkpoints);
-        doc_store(&records, log->path);
-        doc_store(&checkpoints, log->checkpoints);
+        docs = docs_load(log);
+        losses[i](&docs);
+        docs_store(&docs, log);
         reopen(log, sentences[i]);
         reopen(log, NULL);
         assert_int_equal(nacre_audit_verify(log->path, log->keys, &report, &err),
@@ -477,6 +470,26 @@ static void runs_that_never_ended_are_told_once_and_only_when_nobody_runs(void *
     reopen(log, "1 run(s) that began and never ended, among them lost");
     reopen(log, NULL);
     assert_int_equal(audit_log_verify(log).open_runs, 1);
+}
+
+static void verify_counts_the_runs_that_overlap_and_never_end(void **state)
+{
+    struct audit_log *log = *state;
+    struct nacre_audit *audit = audit_log_open(log);
+    struct nacre_error err;
+    char id[NACRE_RUN_ID];
+    struct nacre_audit_run run = audit_log_run(log, id);
+
+    for (int i = 0; i < 500; i++) {
+        (void)snprintf(id, sizeof(id), "%d", i);
+        assert_int_equal(nacre_audit_begin(audit, &run, &err), NACRE_OK);
+    }
+    for (int i = 0; i < 490; i++) {
+        (void)snprintf(id, sizeof(id), "%d", i * 7 % 500);
+        assert_int_equal(nacre_audit_end(audit, &run, log->result, NULL, &err), NACRE_OK);
+    }
+    nacre_audit_free(audit);
+    assert_int_equal(audit_log_verify(log).open_runs, 10);
 }
 
 static void after_a_kill_in_the_middle_the_log_goes_on(void **state)
@@ -562,8 +575,8 @@ static const struct {
     const char *line;
     size_t count;
 } unprintable[] = {
-    { "\x1b[2J\n", 5 }, { "a\0b\n", 4 }, { "\xff\n", 2 }, { "\xc2\x9b\n", 3 }, { "\x7f\n", 2 },
-    { "a\rb\n", 4 },
+    { "\x1b[2J\n", 5 },   { "a\0b\n", 4 }, { "\xff\n", 2 },
+    { "\xc2\x9b\n", 3 }, { "\x7f\n", 2 }, { "a\rb\n", 4 },
 };
 
 static void a_reader_never_hands_out_what_drives_a_terminal(void **state)
@@ -599,6 +612,7 @@ int main(void)
         TEST(a_torn_line_of_another_process_is_recovered_by_the_next_writer),
         TEST(lost_records_and_checkpoints_are_told_and_never_forgiven),
         TEST(runs_that_never_ended_are_told_once_and_only_when_nobody_runs),
+        TEST(verify_counts_the_runs_that_overlap_and_never_end),
         TEST(after_a_kill_in_the_middle_the_log_goes_on),
         TEST(a_reader_shows_the_tail_and_follows),
         TEST(a_reader_never_hands_out_what_drives_a_terminal),

@@ -139,11 +139,16 @@ static const struct {
     { "\\|\\s*bash", "curl x |  bash", true },
     { "eval\\s+", "x; eval  y", true },
     { "^ls$", "ls", true },
-    { "gr\xc3\xbc.e", "gr\xc3\xbc\xc3\x9f" "e", true },
+    { "gr\xc3\xbc.e",
+      "gr\xc3\xbc\xc3\x9f"
+      "e",
+      true },
     { "nothing", "not\xff UTF-8", true }, /* can't be decided: denied */
     { "nothing", "nothin\xc3", true },
-    { "(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", true },
-    { "^((a|a)*)*c", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!c", true },
+    { "(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+      true },
+    { "^((a|a)*)*c", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!c",
+      true },
     { "(?C255)x", "y", false },
     { "\\|\\s*bash", "curl x > bash", false },
     { "eval\\s+", "evaluate", false },
@@ -159,7 +164,8 @@ static void a_pattern_denies_what_it_cannot_decide(void **state)
         struct nacre_pattern *pattern = compiled(patterns[i].pattern);
         const char *subject = patterns[i].subject;
 
-        if (nacre_pattern_matches(pattern, subject, strlen(subject)) != patterns[i].matches)
+        if (nacre_pattern_matches(pattern, subject, strlen(subject)) !=
+            patterns[i].matches)
             fail_msg("'%s' in '%s'", patterns[i].pattern, subject);
         nacre_pattern_free(pattern);
     }
@@ -168,16 +174,20 @@ static void a_pattern_denies_what_it_cannot_decide(void **state)
 /* An honest long command must not be denied for its length alone. */
 static void a_long_subject_is_still_decided(void **state)
 {
+    struct nacre_pattern *slow = compiled("(?:x|y)+[0-9]"); /* quadratic */
     struct nacre_pattern *pattern = compiled(".*password.*=.*");
     size_t count = 100000;
     char *subject = malloc(count);
 
     (void)state;
     memset(subject, 'x', count);
+    assert_false(nacre_pattern_matches(slow, subject, 500));
+    assert_true(nacre_pattern_matches(slow, subject, 10000)); /* over the limit */
     assert_false(nacre_pattern_matches(pattern, subject, count));
     memcpy(subject + count - 10, "password=1", 10);
     assert_true(nacre_pattern_matches(pattern, subject, count));
     free(subject);
+    nacre_pattern_free(slow);
     nacre_pattern_free(pattern);
 }
 

@@ -41,7 +41,8 @@ static bool is_canary(const char *path)
     NACRE_AUTO(nacre_fd_guard) int fd = openat(top_fd, path, O_RDONLY | O_CLOEXEC);
     char bytes[16];
 
-    return fd >= 0 && read(fd, bytes, sizeof(bytes)) == 6 && memcmp(bytes, "canary", 6) == 0;
+    return fd >= 0 && read(fd, bytes, sizeof(bytes)) == 6 &&
+           memcmp(bytes, "canary", 6) == 0;
 }
 
 static const char *const directories[] = { "ro", "outside", "rw", "rw/a", "rw/b" };
@@ -86,7 +87,9 @@ static int reset(void **state)
         return 0;
     for (size_t i = 0; i < NACRE_COUNT(made); i++)
         (void)unlinkat(top_fd, made[i], 0);
-    return put("ro/file", 0600) && put("rw/file", 0700) && put("outside/file", 0600) ? 0 : -1;
+    if (!put("ro/file", 0600) || !put("rw/file", 0700) || !put("outside/file", 0600))
+        return -1;
+    return 0;
 }
 
 /* No Landlock at all is the one reason to skip.  An ABI that can't judge `what` says so,
@@ -116,11 +119,12 @@ static int try_child(void *data)
     uint32_t abi = 0;
     struct nacre_landlock_rule rules[] = {
         { .dir_fd = openat(top_fd, "ro", O_PATH | O_DIRECTORY | O_CLOEXEC) },
-        { .dir_fd = openat(top_fd, "rw", O_PATH | O_DIRECTORY | O_CLOEXEC), .writable = true },
+        { .dir_fd = openat(top_fd, "rw", O_PATH | O_DIRECTORY | O_CLOEXEC),
+          .writable = true },
     };
 
     if (attempt->confined) {
-        CHILD_CHECK(nacre_landlock_enforce(rules, NACRE_COUNT(rules), &abi, &err) == NACRE_OK);
+        CHILD_CHECK(nacre_landlock_enforce(rules, 2, &abi, &err) == NACRE_OK);
         CHILD_CHECK(abi == nacre_landlock_abi());
     }
     return attempt->deed(attempt->data);
@@ -177,38 +181,38 @@ static int do_file(void *data)
 }
 
 static const struct file_deed file_deeds[] = {
-    { "read outside", OPEN, "outside/file", .flags = O_RDONLY, .result = EACCES, 1 },
-    { "list outside", OPEN, "outside", .flags = O_RDONLY | O_DIRECTORY, .result = EACCES, 1 },
-    { "write outside", OPEN, "outside/file", .flags = O_WRONLY, .result = EACCES, 1 },
-    { "make outside", OPEN, "outside/made", .flags = O_WRONLY | O_CREAT, .result = EACCES, 1 },
-    { "remove outside", REMOVE, "outside/file", .result = EACCES, 1 },
-    { "truncate outside", TRUNCATE, "outside/file", .result = EACCES, 3 },
-    { "read above", OPEN, ".", .flags = O_RDONLY | O_DIRECTORY, .result = EACCES, 1 },
-    { "write read-only", OPEN, "ro/file", .flags = O_WRONLY, .result = EACCES, 1 },
-    { "append read-only", OPEN, "ro/file", .flags = O_WRONLY | O_APPEND, .result = EACCES, 1 },
-    { "O_TRUNC read-only", OPEN, "ro/file", .flags = O_RDONLY | O_TRUNC, .result = EACCES, 3 },
-    { "truncate read-only", TRUNCATE, "ro/file", .result = EACCES, 3 },
-    { "make in read-only", OPEN, "ro/made", .flags = O_RDWR | O_CREAT, .result = EACCES, 1 },
-    { "mkdir in read-only", MAKE_DIR, "ro/made", .result = EACCES, 1 },
-    { "symlink in read-only", MAKE_LINK, "ro/made", "file", .flags = 1, .result = EACCES, 1 },
-    { "remove in read-only", REMOVE, "ro/file", .result = EACCES, 1 },
-    { "link writable to read-only", MAKE_LINK, "ro/made", "rw/file", .result = EACCES, 2 },
-    { "move writable to read-only", MOVE, "rw/file", "ro/from", .result = EACCES, 2 },
-    { "move read-only to writable", MOVE, "ro/file", "rw/made", .result = EACCES, 2 },
-    { "link outside to writable", MAKE_LINK, "rw/made", "outside/file", .result = EXDEV, 2 },
-    { "FIFO in writable", MAKE_NODE, "rw/made", .flags = S_IFIFO, .result = EACCES, 1 },
-    { "socket in writable", MAKE_NODE, "rw/made", .flags = S_IFSOCK, .result = EACCES, 1 },
+    { "read outside", OPEN, "outside/file", NULL, O_RDONLY, EACCES, 1 },
+    { "list outside", OPEN, "outside", NULL, O_RDONLY | O_DIRECTORY, EACCES, 1 },
+    { "write outside", OPEN, "outside/file", NULL, O_WRONLY, EACCES, 1 },
+    { "make outside", OPEN, "outside/made", NULL, O_WRONLY | O_CREAT, EACCES, 1 },
+    { "remove outside", REMOVE, "outside/file", NULL, 0, EACCES, 1 },
+    { "truncate outside", TRUNCATE, "outside/file", NULL, 0, EACCES, 3 },
+    { "read above", OPEN, ".", NULL, O_RDONLY | O_DIRECTORY, EACCES, 1 },
+    { "write read-only", OPEN, "ro/file", NULL, O_WRONLY, EACCES, 1 },
+    { "append read-only", OPEN, "ro/file", NULL, O_WRONLY | O_APPEND, EACCES, 1 },
+    { "O_TRUNC read-only", OPEN, "ro/file", NULL, O_RDONLY | O_TRUNC, EACCES, 3 },
+    { "truncate read-only", TRUNCATE, "ro/file", NULL, 0, EACCES, 3 },
+    { "make in read-only", OPEN, "ro/made", NULL, O_RDWR | O_CREAT, EACCES, 1 },
+    { "mkdir in read-only", MAKE_DIR, "ro/made", NULL, 0, EACCES, 1 },
+    { "symlink in read-only", MAKE_LINK, "ro/made", "file", 1, EACCES, 1 },
+    { "remove in read-only", REMOVE, "ro/file", NULL, 0, EACCES, 1 },
+    { "link writable to read-only", MAKE_LINK, "ro/made", "rw/file", 0, EACCES, 2 },
+    { "move writable to read-only", MOVE, "rw/file", "ro/from", 0, EACCES, 2 },
+    { "move read-only to writable", MOVE, "ro/file", "rw/made", 0, EACCES, 2 },
+    { "link outside to writable", MAKE_LINK, "rw/made", "outside/file", 0, EXDEV, 2 },
+    { "FIFO in writable", MAKE_NODE, "rw/made", NULL, S_IFIFO, EACCES, 1 },
+    { "socket in writable", MAKE_NODE, "rw/made", NULL, S_IFSOCK, EACCES, 1 },
 
-    { "read read-only", OPEN, "ro/file", .flags = O_RDONLY, .abi = 1 },
-    { "list read-only", OPEN, "ro", .flags = O_RDONLY | O_DIRECTORY, .abi = 1 },
-    { "write writable", OPEN, "rw/file", .flags = O_RDWR | O_TRUNC, .abi = 1 },
-    { "make in writable", OPEN, "rw/made", .flags = O_RDWR | O_CREAT, .abi = 1 },
-    { "mkdir in writable", MAKE_DIR, "rw/made", .abi = 1 },
-    { "symlink in writable", MAKE_LINK, "rw/made", "file", .flags = 1, .abi = 1 },
-    { "remove in writable", REMOVE, "rw/file", .abi = 1 },
-    { "move within writable", MOVE, "rw/file", "rw/a/file", .abi = 2 },
-    { "link within writable", MAKE_LINK, "rw/b/file", "rw/file", .abi = 2 },
-    { "truncate writable", TRUNCATE, "rw/file", .abi = 1 },
+    { "read read-only", OPEN, "ro/file", NULL, O_RDONLY, 0, 1 },
+    { "list read-only", OPEN, "ro", NULL, O_RDONLY | O_DIRECTORY, 0, 1 },
+    { "write writable", OPEN, "rw/file", NULL, O_RDWR | O_TRUNC, 0, 1 },
+    { "make in writable", OPEN, "rw/made", NULL, O_RDWR | O_CREAT, 0, 1 },
+    { "mkdir in writable", MAKE_DIR, "rw/made", NULL, 0, 0, 1 },
+    { "symlink in writable", MAKE_LINK, "rw/made", "file", 1, 0, 1 },
+    { "remove in writable", REMOVE, "rw/file", NULL, 0, 0, 1 },
+    { "move within writable", MOVE, "rw/file", "rw/a/file", 0, 0, 2 },
+    { "link within writable", MAKE_LINK, "rw/b/file", "rw/file", 0, 0, 2 },
+    { "truncate writable", TRUNCATE, "rw/file", NULL, 0, 0, 1 },
 };
 
 static void files_are_what_the_rules_say(void **state)
@@ -227,7 +231,8 @@ static void files_are_what_the_rules_say(void **state)
         assert_int_equal(reset(state), 0);
         confined = try(true, do_file, &deed);
         if (!WIFEXITED(confined) || WEXITSTATUS(confined) != deed.result)
-            fail_msg("%s: %d, expected %d", deed.name, WEXITSTATUS(confined), deed.result);
+            fail_msg("%s: %d, expected %d", deed.name, WEXITSTATUS(confined),
+                     deed.result);
         if (!is_canary("ro/file") || !is_canary("outside/file") ||
             faccessat(top_fd, "ro/made", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
             faccessat(top_fd, "outside/made", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -238,23 +243,22 @@ static void files_are_what_the_rules_say(void **state)
 static int run_file(void *data)
 {
     char path[128];
-    char *const arguments[] = { data, (char[]){ "-c" }, (char[]){ "exit 0" }, NULL };
+    char *const arguments[] = { path, NULL };
 
-    (void)snprintf(path, sizeof(path), "%s/rw/made", top);
+    (void)data;
+    (void)snprintf(path, sizeof(path), "%s/rw/file", top);
     execve(path, arguments, NULL);
     return errno;
 }
 
+/* A program proper would prove nothing: its loader lies outside.  With a text that is
+ * no program, ENOEXEC says that the kernel was willing. */
 static void nothing_is_executed_even_where_it_may_be_written(void **state)
 {
-    char copy[256];
-
     (void)state;
     NEEDS_ABI(1, "");
-    (void)snprintf(copy, sizeof(copy), "cp /bin/sh %s/rw/made", top);
-    assert_int_equal(system(copy), 0);
-    assert_exited(try(false, run_file, copy), 0);
-    assert_exited(try(true, run_file, copy), EACCES);
+    assert_exited(try(false, run_file, NULL), ENOEXEC);
+    assert_exited(try(true, run_file, NULL), EACCES);
 }
 
 static int read_below_inherited_fd(void *data)
@@ -391,7 +395,8 @@ static void no_signal_and_no_abstract_socket_leave_from_abi_6(void **state)
     assert_int_equal(signals_seen, 1);
     assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
 
-    (void)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "nacre-test-%d", own);
+    (void)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "nacre-test-%d",
+                   own);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
     assert_int_equal(listen(fd, 8), 0);

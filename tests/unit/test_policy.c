@@ -74,7 +74,8 @@ static void the_length_of_a_text_is_limited(void **state)
 {
     (void)state;
     for (size_t over = 0; over <= 1; over++) {
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+        NACRE_AUTO(nacre_buf_clear)
+        struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
         struct nacre_error err = { .status = NACRE_OK };
 
         add(&buf, HEAD "  annotations:\n    a: ");
@@ -83,8 +84,8 @@ static void the_length_of_a_text_is_limited(void **state)
         add(&buf, "\nspec:\n  level: wasm\n");
         assert_int_equal(parse(&buf, &err), over ? NACRE_ERR_PARSE : NACRE_OK);
         if (over) {
-            assert_string_equal(err.text,
-                                "a text may have at most 65536 bytes, this one has 65537");
+            assert_string_equal(
+                err.text, "a text may have at most 65536 bytes, this one has 65537");
             assert_int_equal(err.line, 6);
             assert_int_equal(err.column, 8);
         }
@@ -112,7 +113,8 @@ static void the_length_of_a_list_is_limited(void **state)
 {
     (void)state;
     for (size_t over = 0; over <= 1; over++) {
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+        NACRE_AUTO(nacre_buf_clear)
+        struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
         struct nacre_error err = { .status = NACRE_OK };
 
         add(&buf, SPEC "  capabilities:\n    filesystem:\n      denied_paths:\n");
@@ -120,9 +122,9 @@ static void the_length_of_a_list_is_limited(void **state)
             add(&buf, "        - /a\n");
         assert_int_equal(parse(&buf, &err), over ? NACRE_ERR_PARSE : NACRE_OK);
         if (over) {
-            assert_string_equal(err.text,
-                                "spec.capabilities.filesystem.denied_paths: a list may have at "
-                                "most 1000 entries, this one has 1001");
+            assert_string_equal(
+                err.text, "spec.capabilities.filesystem.denied_paths: a list may have at "
+                          "most 1000 entries, this one has 1001");
             assert_int_equal(err.line, 9);
             assert_int_equal(err.column, 7);
         }
@@ -134,13 +136,16 @@ static void the_length_of_a_list_is_limited(void **state)
 static void a_megabyte_of_poison_is_refused(void **state)
 {
     static const char *const poisons[] = {
-        "[", "{", "- ", "? ", "a: ", "&a [*a,", "\"", "'", "|\n", "!a ", "&a ", "---\n",
-        "a: &a {<<: *a}\n", "[[],", "{a: {", "%", "\t", "\n", "\\", "- - ? - ", "#\n", "a:\n ",
+        "[",     "{",   "- ",  "? ",  "a: ",   "&a [*a,",          "\"",
+        "'",     "|\n", "!a ", "&a ", "---\n", "a: &a {<<: *a}\n", "[[],",
+        "{a: {", "%",   "\t",  "\n",  "\\",    "- - ? - ",         "#\n",
+        "a:\n ",
     };
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(poisons); i++) {
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+        NACRE_AUTO(nacre_buf_clear)
+        struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
         struct nacre_error err = { .status = NACRE_OK };
 
         while (buf.size + strlen(poisons[i]) <= NACRE_YAML_BYTES_MAX)
@@ -201,8 +206,9 @@ static void no_row_of_the_schema_is_incomplete(void **state)
 
 static void a_refusal_hands_nothing_over(void **state)
 {
-    static const char broken[] = SPEC "  capabilities:\n    filesystem:\n      mode: full\n"
-                                      "    shell:\n      blocked_patterns: ['a', 'b(']\n";
+    static const char broken[] =
+        SPEC "  capabilities:\n    filesystem:\n      mode: full\n"
+             "    shell:\n      blocked_patterns: ['a', 'b(']\n";
     struct nacre_policy *canary = (struct nacre_policy *)(void *)&canary;
     struct nacre_policy *policy = canary;
     struct nacre_error err;
@@ -211,7 +217,8 @@ static void a_refusal_hands_nothing_over(void **state)
     assert_int_equal(nacre_policy_parse("p", broken, strlen(broken), &policy, &err),
                      NACRE_ERR_PARSE);
     assert_ptr_equal(policy, canary);
-    assert_int_equal(nacre_policy_load("claw://nowhere", NULL, &policy, &err), NACRE_ERR_USAGE);
+    assert_int_equal(nacre_policy_load("claw://nowhere", NULL, &policy, &err),
+                     NACRE_ERR_USAGE);
     assert_ptr_equal(policy, canary);
 }
 
@@ -373,7 +380,8 @@ static int remove_place(void **state)
 }
 
 /* %1 stands for the first directory, %2 for the second. */
-static void expand(const struct place *place, const char *text, char *ret_text, size_t size)
+static void expand(const struct place *place, const char *text, char *ret_text,
+                   size_t size)
 {
     size_t used = 0;
 
@@ -408,7 +416,8 @@ static const struct {
     { "claw://local/sandbox/later@1.0.0", NACRE_ERR_PARSE,
       "%2/later.yaml:4:9: version 1.0.0 was asked for, but metadata.version is missing" },
     { "liar", NACRE_ERR_PARSE,
-      "%1/liar.yaml:4:9: metadata.name is 'both', but the file was found by the name 'liar'; "
+      "%1/liar.yaml:4:9: metadata.name is 'both', but the file was found by the name "
+      "'liar'; "
       "they must be equal" },
     { "linked", NACRE_ERR_PARSE,
       "%1/linked.yaml:4:9: metadata.name is 'later', but the file was found by the name "
@@ -429,48 +438,58 @@ static const struct {
     { "/dev/zero", NACRE_ERR_USAGE,
       "policy '/dev/zero': not a regular file; a policy is a YAML file" },
     { "", NACRE_ERR_USAGE,
-      "policy '': a name is 1 to 63 letters, digits and hyphens; a file is given with a '/' or "
+      "policy '': a name is 1 to 63 letters, digits and hyphens; a file is given with "
+      "a '/' or "
       "ends in .yaml" },
     { "a\nb", NACRE_ERR_USAGE,
-      "policy 'a\\x0ab': a name is 1 to 63 letters, digits and hyphens; a file is given with a "
+      "policy 'a\\x0ab': a name is 1 to 63 letters, digits and hyphens; a file is "
+      "given with a "
       "'/' or ends in .yaml" },
     { "..", NACRE_ERR_USAGE,
-      "policy '..': a name is 1 to 63 letters, digits and hyphens; a file is given with a '/' "
+      "policy '..': a name is 1 to 63 letters, digits and hyphens; a file is given "
+      "with a '/' "
       "or ends in .yaml" },
     { "https://x.example/p.yaml", NACRE_ERR_USAGE,
-      "policy 'https://x.example/p.yaml': only claw:// URIs, names and files are policies; "
+      "policy 'https://x.example/p.yaml': only claw:// URIs, names and files are "
+      "policies; "
       "expected claw://local/sandbox/NAME" },
     { "claw://", NACRE_ERR_USAGE,
-      "policy 'claw://': expected claw://local/sandbox/NAME[@VERSION] or claw://sandbox/NAME" },
+      "policy 'claw://': expected claw://local/sandbox/NAME[@VERSION] or "
+      "claw://sandbox/NAME" },
     { "claw://both", NACRE_ERR_USAGE,
       "policy 'claw://both': expected claw://local/sandbox/NAME[@VERSION] or "
       "claw://sandbox/NAME" },
     { "claw://local/tool/both", NACRE_ERR_USAGE,
-      "policy 'claw://local/tool/both': not a sandbox; expected claw://local/sandbox/NAME" },
+      "policy 'claw://local/tool/both': not a sandbox; expected "
+      "claw://local/sandbox/NAME" },
     { "claw://policy/both", NACRE_ERR_USAGE,
       "policy 'claw://policy/both': not a sandbox; expected claw://local/sandbox/NAME" },
     { "claw://elsewhere/sandbox/both", NACRE_ERR_USAGE,
       "policy 'claw://elsewhere/sandbox/both': unknown authority; the only one is local: "
       "claw://local/sandbox/NAME" },
     { "claw://registry/ns/both@1.0.0", NACRE_ERR_USAGE,
-      "policy 'claw://registry/ns/both@1.0.0': no registry is known here; copy the policy into "
+      "policy 'claw://registry/ns/both@1.0.0': no registry is known here; copy the "
+      "policy into "
       "a policy directory" },
     { "claw://local/sandbox/", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/': a name is made of letters, digits and hyphens" },
     { "claw://local/sandbox/..", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/..': a name is made of letters, digits and hyphens" },
     { "claw://local/sandbox/../first/both", NACRE_ERR_USAGE,
-      "policy 'claw://local/sandbox/../first/both': a name is made of letters, digits and "
+      "policy 'claw://local/sandbox/../first/both': a name is made of letters, digits "
+      "and "
       "hyphens" },
     { "claw://local/sandbox/both?x=1", NACRE_ERR_USAGE,
-      "policy 'claw://local/sandbox/both?x=1': a name is made of letters, digits and hyphens" },
+      "policy 'claw://local/sandbox/both?x=1': a name is made of letters, digits and "
+      "hyphens" },
     { "claw://local/sandbox/b%6fth", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/b%6fth': a claw URI has no percent escapes" },
     { "claw://sandbox/both@1.0.0", NACRE_ERR_USAGE,
       "policy 'claw://sandbox/both@1.0.0': the short form has no version; write "
       "claw://local/sandbox/NAME@VERSION" },
     { "claw://local/sandbox/both@", NACRE_ERR_USAGE,
-      "policy 'claw://local/sandbox/both@': the version must be like 1.0.0 or 1.0.0-rc.1" },
+      "policy 'claw://local/sandbox/both@': the version must be like 1.0.0 or "
+      "1.0.0-rc.1" },
     { "claw://local/sandbox/both@1.0.0@1.0.0", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/both@1.0.0@1.0.0': the version must be like 1.0.0 or "
       "1.0.0-rc.1" },
@@ -478,7 +497,8 @@ static const struct {
       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
       NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/"
-      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': a name has at most "
+      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': a name has "
+      "at most "
       "63 characters" },
 };
 
@@ -515,8 +535,9 @@ static void without_directories_a_name_is_not_found(void **state)
 
         assert_int_equal(nacre_policy_load("both", lists[i], &policy, &err),
                          NACRE_ERR_NOT_FOUND);
-        assert_string_equal(err.text, "policy 'both': there is no policy directory to search; "
-                                      "give a file, like ./both.yaml");
+        assert_string_equal(err.text,
+                            "policy 'both': there is no policy directory to search; "
+                            "give a file, like ./both.yaml");
     }
 }
 

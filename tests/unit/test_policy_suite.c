@@ -68,7 +68,8 @@ static void say_limit(struct nacre_buf *out, const char *key, struct nacre_limit
     say_line(out, key, value, limit.place);
 }
 
-static void say_rules(struct nacre_buf *out, const char *key, const struct nacre_rules *rules)
+static void say_rules(struct nacre_buf *out, const char *key,
+                      const struct nacre_rules *rules)
 {
     if (rules->place.line == 0)
         return;

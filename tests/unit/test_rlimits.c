@@ -39,7 +39,9 @@ static int limit(void)
 
 static void *map(size_t bytes, int protection)
 {
-    return mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+    return mmap(NULL, bytes, protection, flags, -1, 0);
 }
 
 static int take_memory(void *data)
@@ -80,7 +82,8 @@ static int open_files(void *data)
 
 static void fds_end_at_the_limit(void **state)
 {
-    int *last = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int *last =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
     assert_ptr_not_equal(last, MAP_FAILED);
@@ -169,7 +172,8 @@ static void the_kernel_shows_every_limit(void **state)
     assert_limit(text, "Max stack size", "8388608");
     assert_limit(text, "Max open files", "40");
     assert_limit(text, "Max file size", "4096");
-    assert_null(strstr(strstr(text, "Max data size"), "Max data size             unlimited"));
+    assert_null(strstr(text, "Max data size             unlimited"));
+    assert_non_null(strstr(text, "Max data size             "));
     read_proc(pid, "status", text, sizeof(text));
     assert_non_null(strstr(text, "NoNewPrivs:\t1"));
 
@@ -185,8 +189,7 @@ static int ask_for_too_many_files(void *data)
     (void)data;
     CHILD_CHECK(setrlimit(RLIMIT_NOFILE, &low) == 0);
     CHILD_CHECK(nacre_rlimits_worker(&limits, &err) == NACRE_ERR_UNAVAILABLE);
-    CHILD_CHECK(strcmp(err.text, "40 open files are needed and this process may have 20: "
-                                 "lower max_open_files or raise the limit (ulimit -Hn)") == 0);
+    CHILD_CHECK(strstr(err.text, "40 open files are needed and this process may have"));
     return 0;
 }
 

@@ -62,7 +62,8 @@ static struct nacre_digest key_of(const char *module)
     return wt_cache_key(&digest, "test");
 }
 
-static void put(struct wt_cache *cache, const char *module, const char *code, size_t count)
+static void put(struct wt_cache *cache, const char *module, const char *code,
+                size_t count)
 {
     struct nacre_digest key = key_of(module);
     struct nacre_error err;
@@ -152,7 +153,8 @@ static void what_was_put_comes_back_sealed(void **state)
                      F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
     assert_int_equal(pwrite(fd, "x", 1, 0), -1);
     assert_int_equal(ftruncate(fd, 0), -1);
-    assert_ptr_equal(mmap(NULL, 11, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+    assert_ptr_equal(mmap(NULL, 11, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0),
+                     MAP_FAILED);
 
     path_of("m", path);
     assert_int_equal(stat(path, &st), 0);
@@ -379,7 +381,8 @@ static void directories_that_others_may_enter_are_refused(void **state)
 {
     static const char *const changes[] = {
         "mkdir -m 755 cache", "mkdir -m 700 kept && ln -s kept cache", "touch cache",
-        "mkdir -m 755 keys",  "mkdir -m 700 keys && head -c 32 /dev/urandom >keys/cache.key",
+        "mkdir -m 755 keys",
+        "mkdir -m 700 keys && head -c 32 /dev/urandom >keys/cache.key",
         "mkdir -m 700 keys && touch keys/cache.key && chmod 600 keys/cache.key",
     };
 

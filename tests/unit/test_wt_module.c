@@ -12,6 +12,7 @@
 #include "fail_alloc.h"
 #include "nacre/module.h"
 #include "nacre_wasi.h"
+#include "wt_engine.h"
 #include "wt_module.h"
 
 /* The shims' table, played by three rows of it. */
@@ -41,7 +42,9 @@ static void sample_clear(struct sample *sample)
 
 static struct sample sample_of(const void *bytes, size_t count)
 {
-    struct sample sample = { .tool = { .name = (char *)(uintptr_t)"t.wasm", .count = count } };
+    struct sample sample = {
+        .tool = { .name = (char *)(uintptr_t)"t.wasm", .count = count },
+    };
 
     sample.bytes = malloc(count);
     assert_true(sample.bytes || count == 0);
@@ -92,7 +95,7 @@ static const char everything[] =
     "  (memory $mem 2 16)\n"
     "  (global $g (mut f32) (f32.const 1.5))\n"
     "  (global $v v128 (v128.const i64x2 1 2))\n"
-    "  (global $e i32 (i32.add (i32.const 1) (i32.mul (i32.const -70000) (i32.const 3))))\n"
+    "  (global $e i32 (i32.add (i32.const 1) (i32.mul (i32.const -70000) (i32.const 3))))"
     "  (global $n funcref (ref.func $w))\n"
     "  (func $start (export \"_start\") (call $x (i32.const 0)))\n"
     "  (func (export \"pair\") (param f64 v128) (result i32 i64)\n"
@@ -260,10 +263,12 @@ static const struct {
     { "(module (func (param externref)))", "needs externref, off in nacre" },
     { "(module (global externref (ref.null extern)))", "needs externref, off in nacre" },
     { "(module (tag))", "needs exceptions, off in nacre" },
-    { "(module (import \"a\" \"b\" (tag (param i32))))", "needs exceptions, off in nacre" },
+    { "(module (import \"a\" \"b\" (tag (param i32))))",
+      "needs exceptions, off in nacre" },
     { "(module (global exnref (ref.null exn)))", "needs exceptions, off in nacre" },
     { "(module (memory 1 (pagesize 1)))", "needs custom page sizes, off in nacre" },
-    { "(module (type $f (func)) (type (cont $f)))", "needs stack switching, off in nacre" },
+    { "(module (type $f (func)) (type (cont $f)))",
+      "needs stack switching, off in nacre" },
     { "(module (type $f (func)) (func (param (ref null $f))))",
       "needs typed function references, off in nacre" },
     { "(module (func $f) (elem declare func $f)"
@@ -271,7 +276,8 @@ static const struct {
       "needs typed function references, off in nacre" },
     { "(module (memory i64 1) (memory 1 2 shared))",
       "needs multi-memory, memory64 and threads, off in nacre" },
-    { "(module (tag) (memory 1 2 shared))", "needs threads and exceptions, off in nacre" },
+    { "(module (tag) (memory 1 2 shared))",
+      "needs threads and exceptions, off in nacre" },
     { "(module (type $f (func)) (type (cont $f)) (type (struct)) (tag)"
       " (memory i64 1 2 shared (pagesize 1)) (memory 1) (func (param (ref $f))))",
       "needs multi-memory, memory64, threads, GC, exceptions, custom page sizes, stack "
@@ -280,8 +286,8 @@ static const struct {
       "imports fd_write as (i32) -> (); preview 1 has (i32, i32, i32, i32) -> i32" },
     { "(module (import \"wasi_snapshot_preview1\" \"clock_time_get\""
       " (func (param i32 i32 i32) (result i32))))",
-      "imports clock_time_get as (i32, i32, i32) -> i32; preview 1 has (i32, i64, i32) -> "
-      "i32" },
+      "imports clock_time_get as (i32, i32, i32) -> i32; preview 1 has (i32, i64, i32) "
+      "-> i32" },
     { "(module (import \"wasi_snapshot_preview1\" \"proc_exit\""
       " (func (param i32) (result i32))))",
       "imports proc_exit as (i32) -> i32; preview 1 has (i32) -> ()" },
@@ -302,18 +308,18 @@ static void what_is_switched_off_is_refused_by_name(void **state)
     }
 }
 
+static const char *const taken[] = {
+    "(module (memory 1))",
+    "(module (table 1 funcref) (table 1 (ref null func)))",
+    "(module (func (param v128) (result i32 i32) i32.const 1 i32.const 2))",
+    "(module (func $f return_call $f))",
+    "(module (global funcref (ref.null func)))",
+    ("(module (import \"wasi_snapshot_preview1\" \"clock_time_get\""
+     " (func (param i32 i64 i32) (result i32))))"),
+};
+
 static void what_is_switched_on_is_not_refused(void **state)
 {
-    static const char *const taken[] = {
-        "(module (memory 1))",
-        "(module (table 1 funcref) (table 1 (ref null func)))",
-        "(module (func (param v128) (result i32 i32) i32.const 1 i32.const 2))",
-        "(module (func $f return_call $f))",
-        "(module (global funcref (ref.null func)))",
-        ("(module (import \"wasi_snapshot_preview1\" \"clock_time_get\""
-         " (func (param i32 i64 i32) (result i32))))"),
-    };
-
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(taken); i++) {
         NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info =
@@ -321,6 +327,37 @@ static void what_is_switched_on_is_not_refused(void **state)
 
         assert_string_equal(info->refused, "");
     }
+}
+
+static bool engine_takes(wasm_engine_t *engine, const char *text)
+{
+    NACRE_AUTO(sample_clear) struct sample sample = sample_binary(text);
+    wasmtime_module_t *module = NULL;
+    wasmtime_error_t *error =
+        wasmtime_module_new(engine, sample.bytes, sample.tool.count, &module);
+
+    if (error)
+        wasmtime_error_delete(error);
+    else
+        wasmtime_module_delete(module);
+    return !error;
+}
+
+/* Or a setting was changed in one place and not in the other.  The last rows are
+ * about signatures, which the linker judges. */
+static void reader_and_engine_agree_on_what_is_off(void **state)
+{
+    wasm_engine_t *engine = wt_engine_new(false);
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(refusals); i++)
+        if (engine_takes(engine, refusals[i].text) !=
+            (strncmp(refusals[i].refused, "needs ", 6) != 0))
+            fail_msg("%s: %s", refusals[i].text, refusals[i].refused);
+    for (size_t i = 0; i < NACRE_COUNT(taken); i++)
+        if (!engine_takes(engine, taken[i]))
+            fail_msg("the engine refuses %s", taken[i]);
+    wasm_engine_delete(engine);
 }
 
 /* ---- what is no module ---- */
@@ -341,8 +378,8 @@ static const struct {
     { BYTES("\0asm\1\0\0"), "it ends after 7 bytes" },
     { BYTES("\0asm\2\0\0\0"), "version 0x00000002; nacre runs version 1" },
     { BYTES("\0asm\x0d\0\1\0"),
-      "t.wasm is a WebAssembly component (preview 2); nacre runs core modules (preview 1) "
-      "for now: build for wasm32-wasip1" },
+      "t.wasm is a WebAssembly component (preview 2); nacre runs core modules (preview "
+      "1) for now: build for wasm32-wasip1" },
     { BYTES("\0asm\x0e\0\1\0rest"), "component" },
     { BYTES(" (component)"), "component" },
     { BYTES("\x7f" "ELF\2\1\1\0\0\0\0\0\0\0\0\0"), "is a native Linux program" },
@@ -473,7 +510,8 @@ static void a_mistake_in_text_is_told_with_its_place(void **state)
     struct nacre_error err;
 
     (void)state;
-    assert_int_equal(nacre_module_read(&sample.tool, &info, &err), NACRE_ERR_NOT_RUNNABLE);
+    assert_int_equal(nacre_module_read(&sample.tool, &info, &err),
+                     NACRE_ERR_NOT_RUNNABLE);
     assert_string_equal(err.file, "t.wasm");
     assert_int_equal(err.line, 3);
     assert_int_equal(err.column, 5);
@@ -520,9 +558,10 @@ static void code_that_the_engine_compiled_is_no_module(void **state)
     wasm_byte_vec_delete(&code);
     wasmtime_module_delete(module);
     wasm_engine_delete(engine);
-    assert_int_equal(nacre_module_read(&compiled.tool, &info, &err), NACRE_ERR_NOT_RUNNABLE);
-    assert_string_equal(err.text, "t.wasm is code compiled by wasmtime, not a module; give "
-                                  "the .wasm it was made from");
+    assert_int_equal(nacre_module_read(&compiled.tool, &info, &err),
+                     NACRE_ERR_NOT_RUNNABLE);
+    assert_string_equal(err.text, "t.wasm is code compiled by wasmtime, not a module; "
+                                  "give the .wasm it was made from");
 }
 
 /* ---- damage ---- */
@@ -614,6 +653,7 @@ int main(void)
         cmocka_unit_test(tables_and_memories_are_added_up),
         cmocka_unit_test(what_is_switched_off_is_refused_by_name),
         cmocka_unit_test(what_is_switched_on_is_not_refused),
+        cmocka_unit_test(reader_and_engine_agree_on_what_is_off),
         cmocka_unit_test(what_is_no_module_says_what_it_is),
         cmocka_unit_test(rare_encodings_are_judged_like_the_common_ones),
         cmocka_unit_test(a_mistake_in_text_is_told_with_its_place),

@@ -9,6 +9,12 @@
 #include "guest_memory.h"
 #include "scratch.h"
 
+/* Part of it is done: that is a success, unless there is no more running. */
+static int partly(int error, uint64_t total)
+{
+    return total > 0 && error != NACRE_WASI_UNWIND ? P1_SUCCESS : error;
+}
+
 /* ---- streams ---- */
 
 /* Append to a stream's buffer.  A reader on the other side of shared memory, or one
@@ -43,7 +49,7 @@ static int output_write(struct nacre_wasi *wasi, uint32_t stream, struct ws_iov 
     if (full)
         return ws_end_by(wasi, NACRE_WASI_OUTPUT_LIMIT);
     *ret_count = (uint32_t)(at - begun);
-    return at == begun ? error : P1_SUCCESS;
+    return partly(error, at - begun);
 }
 
 /* Wait for input, never past the deadline. */
@@ -114,7 +120,7 @@ static int file_read(struct nacre_wasi *wasi, const struct ws_file *file, int64_
             return ws_end_by(wasi, NACRE_WASI_TIMED_OUT);
     }
     *ret_count = (uint32_t)total;
-    return total > 0 ? P1_SUCCESS : error;
+    return partly(error, total);
 }
 
 /* Where a write of the file would begin: -1 and errno on failure. */
@@ -167,19 +173,13 @@ static int file_write(struct nacre_wasi *wasi, struct ws_file *file, int64_t off
     }
     wasi->call.record->bytes_written += total;
     *ret_count = (uint32_t)total;
-    return total > 0 ? P1_SUCCESS : error;
+    return partly(error, total);
 }
 
 /* ---- the functions ---- */
 
-/* An iterator that met the deadline leaves it to us to say so. */
 static int finish(struct nacre_wasi *wasi, int error, uint32_t address, uint32_t count)
 {
-    if (error == NACRE_WASI_UNWIND) {
-        if (atomic_load(&wasi->call.record->ending) == NACRE_WASI_RUNNING)
-            return ws_end_by(wasi, NACRE_WASI_TIMED_OUT);
-        return NACRE_WASI_UNWIND;
-    }
     return error == P1_SUCCESS ? ws_guest_put_u32(wasi, address, count) : error;
 }
 

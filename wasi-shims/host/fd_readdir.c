@@ -11,6 +11,7 @@
 
 #include "fdtable.h"
 #include "functions.h"
+#include "guard.h"
 #include "guest_memory.h"
 
 /* The layout of getdents64, which libc keeps to itself. */
@@ -122,6 +123,9 @@ int ws_fd_readdir(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         return error;
     if (!listing.to || !ws_guest(wasi, ws_u32(&cells[4]), sizeof(uint32_t)))
         return P1_FAULT;
+    error = ws_guard_name(wasi, file->mount, file->path ? file->path : "");
+    if (error != P1_SUCCESS)
+        return error;
     fd = listing_fd(file);
     if (fd < 0 || fstat(fd, &st) != 0)
         return ws_errno(errno);

@@ -102,12 +102,10 @@ int ws_fd_fdstat_set_flags(struct nacre_wasi *wasi, const union nacre_wasi_cell 
 {
     struct ws_file *file = ws_file_get(wasi, ws_u32(&cells[0]));
     uint32_t flags = ws_u32(&cells[1]);
-    const uint32_t kept = P1_FDFLAG_DSYNC | P1_FDFLAG_RSYNC | P1_FDFLAG_SYNC;
 
     if (!file || file->kind == WS_DIRECTORY)
         return P1_BADF;
-    /* Linux can't change how a file is synced once it is open. */
-    if ((flags & ~P1_FDFLAGS_ALL) || (flags & kept) != (file->flags & kept))
+    if (flags & ~(uint32_t)(P1_FDFLAG_APPEND | P1_FDFLAG_NONBLOCK))
         return P1_INVAL;
     if (file->kind == WS_FILE) {
         int host = fcntl(file->fd, F_GETFL);

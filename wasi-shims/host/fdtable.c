@@ -1,6 +1,7 @@
 #include "fdtable.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,9 +12,8 @@ const uint64_t ws_rights_directory =
     P1_RIGHT_PATH_CREATE_DIRECTORY | P1_RIGHT_PATH_CREATE_FILE | P1_RIGHT_PATH_LINK_SOURCE |
     P1_RIGHT_PATH_LINK_TARGET | P1_RIGHT_PATH_OPEN | P1_RIGHT_FD_READDIR |
     P1_RIGHT_PATH_READLINK | P1_RIGHT_PATH_RENAME_SOURCE | P1_RIGHT_PATH_RENAME_TARGET |
-    P1_RIGHT_PATH_FILESTAT_GET | P1_RIGHT_PATH_FILESTAT_SET_SIZE |
-    P1_RIGHT_PATH_FILESTAT_SET_TIMES | P1_RIGHT_FD_FILESTAT_GET |
-    P1_RIGHT_FD_FILESTAT_SET_TIMES | P1_RIGHT_PATH_SYMLINK |
+    P1_RIGHT_PATH_FILESTAT_GET | P1_RIGHT_PATH_FILESTAT_SET_TIMES |
+    P1_RIGHT_FD_FILESTAT_GET | P1_RIGHT_FD_FILESTAT_SET_TIMES | P1_RIGHT_PATH_SYMLINK |
     P1_RIGHT_PATH_REMOVE_DIRECTORY | P1_RIGHT_PATH_UNLINK_FILE | P1_RIGHT_POLL_FD_READWRITE;
 
 const uint64_t ws_rights_file =
@@ -41,6 +41,13 @@ int ws_directory_get(struct nacre_wasi *wasi, uint32_t number, struct ws_file **
         if (error != P1_SUCCESS)
             return error;
         file->fd = wasi->mounts[file->mount].fd;
+    }
+    if (file->dev == 0) {
+        struct stat st;
+
+        if (fstat(file->fd, &st) != 0)
+            return ws_errno(errno);
+        file->dev = st.st_dev;
     }
     *ret_file = file;
     return P1_SUCCESS;

@@ -133,9 +133,10 @@ int ws_guard_above(struct nacre_wasi *wasi, const struct ws_place *place)
     return P1_SUCCESS;
 }
 
-int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place)
+int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place, bool above)
 {
     struct ws_place made = *place;
+    int error;
 
     if (!wasi->mounts[place->mount].guarded)
         return P1_SUCCESS;
@@ -143,7 +144,8 @@ int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place)
     if (!made.exists)
         return P1_SUCCESS;
     ws_guard_look(wasi, place->mount);
-    return ws_guard_id(wasi, place->mount, &made.st, place->path);
+    error = ws_guard_id(wasi, place->mount, &made.st, place->path);
+    return error == P1_SUCCESS && above ? ws_guard_above(wasi, &made) : error;
 }
 
 /* Not among <linux/magic.h> of every supported system. */

@@ -22,10 +22,11 @@ int ws_guard_id(struct nacre_wasi *wasi, uint32_t mount, const struct stat *st,
 int ws_guard_above(struct nacre_wasi *wasi, const struct ws_place *place);
 
 /*
- * Has making `place` given life to a denied name, on a file system that spells it in
- * more than one way?  The caller undoes what it made.
+ * Has making `place` given life to a denied name, or, with `above`, put it on the way
+ * to one?  By name that was refused before; this is for file systems that know a name
+ * in more than one spelling.  The caller undoes what it made.
  */
-int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place);
+int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place, bool above);
 
 /* Refuses a kernel file system.  `fd` and `name` say where to ask, when `dev` is new. */
 int ws_guard_device(struct nacre_wasi *wasi, uint32_t mount, int fd, const char *name,

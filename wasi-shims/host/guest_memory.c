@@ -6,7 +6,7 @@
 /* What one read or write may move: Linux moves no more either, and it fits an i32. */
 #define TOTAL_MAX UINT64_C(0x7ffff000)
 
-void *ws_guest(const struct nacre_wasi *wasi, uint32_t address, uint64_t count)
+void *ws_guest(const struct nacre_wasi *wasi, uint64_t address, uint64_t count)
 {
     const struct nacre_wasi_memory *memory = wasi->call.memory;
 
@@ -15,7 +15,7 @@ void *ws_guest(const struct nacre_wasi *wasi, uint32_t address, uint64_t count)
     return memory->base + address;
 }
 
-int ws_guest_get(const struct nacre_wasi *wasi, uint32_t address, void *ret_bytes,
+int ws_guest_get(const struct nacre_wasi *wasi, uint64_t address, void *ret_bytes,
                  size_t count)
 {
     const void *from = ws_guest(wasi, address, count);
@@ -26,7 +26,7 @@ int ws_guest_get(const struct nacre_wasi *wasi, uint32_t address, void *ret_byte
     return P1_SUCCESS;
 }
 
-int ws_guest_put(const struct nacre_wasi *wasi, uint32_t address, const void *bytes,
+int ws_guest_put(const struct nacre_wasi *wasi, uint64_t address, const void *bytes,
                  size_t count)
 {
     void *to = ws_guest(wasi, address, count);
@@ -37,12 +37,12 @@ int ws_guest_put(const struct nacre_wasi *wasi, uint32_t address, const void *by
     return P1_SUCCESS;
 }
 
-int ws_guest_put_u32(const struct nacre_wasi *wasi, uint32_t address, uint32_t value)
+int ws_guest_put_u32(const struct nacre_wasi *wasi, uint64_t address, uint32_t value)
 {
     return ws_guest_put(wasi, address, &value, sizeof(value));
 }
 
-int ws_guest_put_u64(const struct nacre_wasi *wasi, uint32_t address, uint64_t value)
+int ws_guest_put_u64(const struct nacre_wasi *wasi, uint64_t address, uint64_t value)
 {
     return ws_guest_put(wasi, address, &value, sizeof(value));
 }
@@ -79,7 +79,7 @@ int ws_iov_begin(const struct nacre_wasi *wasi, struct ws_iov *iov, uint32_t add
     return P1_SUCCESS;
 }
 
-int ws_iov_next(const struct nacre_wasi *wasi, struct ws_iov *iov)
+int ws_iov_next(struct nacre_wasi *wasi, struct ws_iov *iov)
 {
     iov->count = 0;
     iov->bytes = 0;
@@ -87,11 +87,9 @@ int ws_iov_next(const struct nacre_wasi *wasi, struct ws_iov *iov)
         struct p1_iovec item;
         void *bytes;
 
-        /* Millions of empty vectors are work too: give the caller a look at the clock. */
-        if (seen == 65536 && ws_is_late(wasi))
-            return NACRE_WASI_UNWIND;
-        if (seen == 65536)
-            seen = 0;
+        /* Millions of empty vectors are work too. */
+        if (seen % 65536 == 65535 && ws_is_late(wasi))
+            return ws_end_by(wasi, NACRE_WASI_TIMED_OUT);
         if (ws_guest_get(wasi, iov->address, &item, sizeof(item)) != P1_SUCCESS)
             return P1_FAULT;
         bytes = ws_guest(wasi, item.buf, item.length);

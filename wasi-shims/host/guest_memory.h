@@ -11,16 +11,17 @@
  * which nothing inside a shim does.
  */
 
-/* NULL when [address, address + count) is not all inside. */
-void *ws_guest(const struct nacre_wasi *wasi, uint32_t address, uint64_t count);
+/* NULL when [address, address + count) is not all inside.  64 bits, so that a sum of
+ * 32-bit numbers from the guest can't wrap on its way here. */
+void *ws_guest(const struct nacre_wasi *wasi, uint64_t address, uint64_t count);
 
 /* P1_SUCCESS or P1_FAULT. */
-int ws_guest_get(const struct nacre_wasi *wasi, uint32_t address, void *ret_bytes,
+int ws_guest_get(const struct nacre_wasi *wasi, uint64_t address, void *ret_bytes,
                  size_t count);
-int ws_guest_put(const struct nacre_wasi *wasi, uint32_t address, const void *bytes,
+int ws_guest_put(const struct nacre_wasi *wasi, uint64_t address, const void *bytes,
                  size_t count);
-int ws_guest_put_u32(const struct nacre_wasi *wasi, uint32_t address, uint32_t value);
-int ws_guest_put_u64(const struct nacre_wasi *wasi, uint32_t address, uint64_t value);
+int ws_guest_put_u32(const struct nacre_wasi *wasi, uint64_t address, uint32_t value);
+int ws_guest_put_u64(const struct nacre_wasi *wasi, uint64_t address, uint64_t value);
 
 /* A path, terminated; what can't be one is refused. */
 int ws_guest_path(const struct nacre_wasi *wasi, uint32_t address, uint32_t count,
@@ -43,8 +44,9 @@ int ws_iov_begin(const struct nacre_wasi *wasi, struct ws_iov *iov, uint32_t add
 
 /*
  * Fills items with the next vectors, empty ones left out; count 0 means there are no
- * more.  Hands out no more in all than one call may move.
+ * more.  Hands out no more in all than one call may move.  FAULT, or UNWIND when the
+ * deadline passes over a long array.
  */
-int ws_iov_next(const struct nacre_wasi *wasi, struct ws_iov *iov);
+int ws_iov_next(struct nacre_wasi *wasi, struct ws_iov *iov);
 
 #endif

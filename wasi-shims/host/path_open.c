@@ -18,8 +18,7 @@
 #define TRIES_MAX 16
 
 struct wish {
-    uint32_t oflags;
-    uint16_t fdflags;
+    uint32_t oflags, fdflags;
     uint64_t rights, inheriting;
     bool follow, read, write;
 };
@@ -36,10 +35,6 @@ static int host_flags(const struct wish *wish)
         flags |= O_RDONLY;
     if (wish->fdflags & P1_FDFLAG_APPEND)
         flags |= O_APPEND;
-    if (wish->fdflags & (P1_FDFLAG_SYNC | P1_FDFLAG_RSYNC))
-        flags |= O_SYNC;
-    else if (wish->fdflags & P1_FDFLAG_DSYNC)
-        flags |= O_DSYNC;
     return flags;
 }
 
@@ -58,7 +53,7 @@ static int create(struct nacre_wasi *wasi, const struct ws_place *place,
     fd = openat(place->dir_fd, place->name, host_flags(wish) | O_CREAT | O_EXCL, 0666);
     if (fd < 0)
         return ws_errno(errno);
-    error = ws_guard_made(wasi, place);
+    error = ws_guard_made(wasi, place, false);
     if (error != P1_SUCCESS) {
         (void)unlinkat(place->dir_fd, place->name, 0);
         (void)close(fd);
@@ -111,8 +106,9 @@ static int open_place(struct nacre_wasi *wasi, const struct ws_file *base, const
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     bool creating = wish->oflags & P1_OFLAG_CREAT;
     /* O_EXCL asks for the name itself: a link there is something that exists. */
-    bool follow = wish->follow && !(creating && (wish->oflags & P1_OFLAG_EXCL));
-    int error = ws_resolve(wasi, base, path, follow, place);
+    enum ws_links links = creating && (wish->oflags & P1_OFLAG_EXCL) ? WS_LINK_KEPT
+                          : wish->follow ? WS_LINK_FOLLOWED : WS_LINK_IF_SLASH;
+    int error = ws_resolve(wasi, base, path, links, place);
     bool made = !place->exists;
 
     if (error != P1_SUCCESS)
@@ -150,10 +146,10 @@ static int add_opened(struct nacre_wasi *wasi, const struct wish *wish,
         .fd = *fd,
         .list_fd = -1,
         .mount = place->mount,
-        .flags = is_directory ? 0 : wish->fdflags,
+        .flags = is_directory ? 0 : (uint16_t)wish->fdflags,
         .rights = wish->rights & (is_directory ? ws_rights_directory : ws_rights_file),
         .inheriting = is_directory ? wish->inheriting : 0,
-        .size_counted = wish->oflags & P1_OFLAG_TRUNC ? 0 : (uint64_t)st->st_size,
+        .size_counted = (uint64_t)st->st_size, /* before truncation: that was paid for */
         .dev = st->st_dev,
     };
     int error;
@@ -176,8 +172,14 @@ static int add_opened(struct nacre_wasi *wasi, const struct wish *wish,
 static int judge_wish(struct nacre_wasi *wasi, const struct ws_file *base,
                       const struct wish *wish, const char *path)
 {
-    int error = ws_files_room(wasi);
+    int error;
 
+    if ((wish->oflags & ~P1_OFLAGS_ALL) || (wish->fdflags & ~P1_FDFLAGS_ALL))
+        return P1_INVAL;
+    /* As the reference implementation answers; fd_sync is there. */
+    if (wish->fdflags & P1_FDFLAGS_SYNC)
+        return P1_NOTSUP;
+    error = ws_files_room(wasi);
     if (error != P1_SUCCESS)
         return error;
     if (wish->write || (wish->oflags & P1_OFLAG_TRUNC))
@@ -194,7 +196,7 @@ int ws_path_open(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         .oflags = ws_u32(&cells[4]),
         .rights = ws_u64(&cells[5]),
         .inheriting = ws_u64(&cells[6]),
-        .fdflags = (uint16_t)ws_u32(&cells[7]),
+        .fdflags = ws_u32(&cells[7]),
     };
     char path[NACRE_PATH_MAX];
     struct ws_file *base;
@@ -210,8 +212,6 @@ int ws_path_open(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         return error;
     if (!ws_guest(wasi, ws_u32(&cells[8]), sizeof(number)))
         return P1_FAULT;
-    if ((wish.oflags & ~P1_OFLAGS_ALL) || (ws_u32(&cells[7]) & ~P1_FDFLAGS_ALL))
-        return P1_INVAL;
     error = judge_wish(wasi, base, &wish, path);
     if (error != P1_SUCCESS)
         return error;

@@ -15,7 +15,7 @@ enum purpose { TO_ASK, TO_CHANGE };
 
 /* The way to a place, from a directory number and a path in the guest's memory. */
 static int find(struct nacre_wasi *wasi, uint32_t number, uint32_t address, uint32_t count,
-                bool follow, enum purpose purpose, struct ws_place *place)
+                enum ws_links links, enum purpose purpose, struct ws_place *place)
 {
     char path[NACRE_PATH_MAX];
     struct ws_file *base;
@@ -25,7 +25,12 @@ static int find(struct nacre_wasi *wasi, uint32_t number, uint32_t address, uint
         error = ws_guest_path(wasi, address, count, path);
     if (error == P1_SUCCESS && purpose == TO_CHANGE)
         error = ws_guard_write(wasi, base->mount, path);
-    return error == P1_SUCCESS ? ws_resolve(wasi, base, path, follow, place) : error;
+    return error == P1_SUCCESS ? ws_resolve(wasi, base, path, links, place) : error;
+}
+
+static enum ws_links links_of(uint32_t lookup_flags)
+{
+    return lookup_flags & P1_LOOKUP_FOLLOW ? WS_LINK_FOLLOWED : WS_LINK_IF_SLASH;
 }
 
 static int must_exist(const struct ws_place *place)
@@ -37,21 +42,29 @@ static int must_exist(const struct ws_place *place)
 
 /* ---- making ---- */
 
+/* Linux says EEXIST here before it looks at the slash. */
+static int must_be_free(const struct ws_place *place)
+{
+    if (!place->exists)
+        return P1_SUCCESS;
+    return place->slash && !S_ISDIR(place->st.st_mode) ? P1_NOTDIR : P1_EXIST;
+}
+
 int ws_path_create_directory(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
                      TO_CHANGE, &place);
 
-    if (error == P1_SUCCESS && place.exists)
-        error = P1_EXIST;
+    if (error == P1_SUCCESS)
+        error = must_be_free(&place);
     if (error == P1_SUCCESS)
         error = ws_scratch_name(wasi, place.mount);
     if (error != P1_SUCCESS)
         return error;
     if (mkdirat(place.dir_fd, place.last, 0777) != 0)
         return ws_errno(errno);
-    error = ws_guard_made(wasi, &place);
+    error = ws_guard_made(wasi, &place, false);
     if (error != P1_SUCCESS)
         (void)unlinkat(place.dir_fd, place.name, AT_REMOVEDIR);
     return error;
@@ -64,7 +77,7 @@ int ws_path_symlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     int error = ws_guest_path(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), target);
 
     if (error == P1_SUCCESS)
-        error = find(wasi, ws_u32(&cells[2]), ws_u32(&cells[3]), ws_u32(&cells[4]), false,
+        error = find(wasi, ws_u32(&cells[2]), ws_u32(&cells[3]), ws_u32(&cells[4]), WS_LINK_KEPT,
                      TO_CHANGE, &place);
     if (error != P1_SUCCESS)
         return error;
@@ -75,13 +88,15 @@ int ws_path_symlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         return P1_PERM;
     }
     error = ws_guard_above(wasi, &place);
-    if (error == P1_SUCCESS && !place.exists)
+    if (error == P1_SUCCESS)
+        error = must_be_free(&place);
+    if (error == P1_SUCCESS)
         error = ws_scratch_name(wasi, place.mount);
     if (error != P1_SUCCESS)
         return error;
     if (symlinkat(target, place.dir_fd, place.last) != 0)
         return ws_errno(errno);
-    error = ws_guard_made(wasi, &place);
+    error = ws_guard_made(wasi, &place, true);
     if (error != P1_SUCCESS)
         (void)unlinkat(place.dir_fd, place.name, 0);
     return error;
@@ -96,10 +111,10 @@ int ws_path_link(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     if (ws_u32(&cells[1]) & P1_LOOKUP_FOLLOW)
         return P1_INVAL;
     /* Changing on both sides: a second name is a way to write to what has the first. */
-    error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]), false,
+    error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]), WS_LINK_KEPT,
                  TO_CHANGE, &from);
     if (error == P1_SUCCESS)
-        error = find(wasi, ws_u32(&cells[4]), ws_u32(&cells[5]), ws_u32(&cells[6]), false,
+        error = find(wasi, ws_u32(&cells[4]), ws_u32(&cells[5]), ws_u32(&cells[6]), WS_LINK_KEPT,
                      TO_CHANGE, &to);
     if (error == P1_SUCCESS)
         error = must_exist(&from);
@@ -109,13 +124,15 @@ int ws_path_link(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         error = P1_XDEV;
     if (error == P1_SUCCESS)
         error = ws_guard_above(wasi, &to);
-    if (error == P1_SUCCESS && !to.exists)
+    if (error == P1_SUCCESS)
+        error = must_be_free(&to);
+    if (error == P1_SUCCESS)
         error = ws_scratch_name(wasi, to.mount);
     if (error != P1_SUCCESS)
         return error;
     if (linkat(from.dir_fd, from.name, to.dir_fd, to.last, 0) != 0)
         return ws_errno(errno);
-    error = ws_guard_made(wasi, &to);
+    error = ws_guard_made(wasi, &to, true);
     if (error != P1_SUCCESS)
         (void)unlinkat(to.dir_fd, to.name, 0);
     return error;
@@ -126,7 +143,7 @@ int ws_path_link(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 static int remove_name(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells, int flags)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
                      TO_CHANGE, &place);
 
     if (error == P1_SUCCESS)
@@ -150,11 +167,11 @@ int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place from = WS_PLACE;
     NACRE_AUTO(ws_place_guard) struct ws_place to = WS_PLACE;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
                      TO_CHANGE, &from);
 
     if (error == P1_SUCCESS)
-        error = find(wasi, ws_u32(&cells[3]), ws_u32(&cells[4]), ws_u32(&cells[5]), false,
+        error = find(wasi, ws_u32(&cells[3]), ws_u32(&cells[4]), ws_u32(&cells[5]), WS_LINK_KEPT,
                      TO_CHANGE, &to);
     if (error == P1_SUCCESS && from.mount != to.mount)
         error = P1_XDEV;
@@ -166,7 +183,7 @@ int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         return error;
     if (renameat(from.dir_fd, from.last, to.dir_fd, to.last) != 0)
         return ws_errno(errno);
-    error = ws_guard_made(wasi, &to);
+    error = ws_guard_made(wasi, &to, true);
     if (error != P1_SUCCESS) {
         (void)renameat(to.dir_fd, to.name, from.dir_fd, from.name);
         return error;
@@ -183,7 +200,7 @@ int ws_path_readlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
     uint32_t room = ws_u32(&cells[4]);
     char target[NACRE_PATH_MAX];
     ssize_t length;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), false,
+    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
                      TO_ASK, &place);
 
     if (error == P1_SUCCESS)
@@ -205,7 +222,7 @@ int ws_path_filestat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *c
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
     int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]),
-                     ws_u32(&cells[1]) & P1_LOOKUP_FOLLOW, TO_ASK, &place);
+                     links_of(ws_u32(&cells[1])), TO_ASK, &place);
 
     if (error == P1_SUCCESS)
         error = must_exist(&place);
@@ -220,7 +237,7 @@ int ws_path_filestat_set_times(struct nacre_wasi *wasi, const union nacre_wasi_c
 
     if (error == P1_SUCCESS)
         error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]),
-                     ws_u32(&cells[1]) & P1_LOOKUP_FOLLOW, TO_CHANGE, &place);
+                     links_of(ws_u32(&cells[1])), TO_CHANGE, &place);
     if (error == P1_SUCCESS)
         error = must_exist(&place);
     if (error != P1_SUCCESS)

@@ -191,6 +191,8 @@ int ws_poll_oneoff(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
             error = look(&waiting, &sub);
         if (error != P1_SUCCESS)
             return error;
+        if (i % 4096 == 4095 && ws_is_late(wasi))
+            return ws_end_by(wasi, NACRE_WASI_TIMED_OUT);
     }
     error = wait_for(&waiting);
     if (error != P1_SUCCESS)

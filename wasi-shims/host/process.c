@@ -27,19 +27,18 @@ static int put_sizes(struct nacre_wasi *wasi, const char *const *words, uint32_t
 static int put_words(struct nacre_wasi *wasi, const char *const *words, uint32_t count,
                      const union nacre_wasi_cell *cells)
 {
-    uint32_t pointers = ws_u32(&cells[0]), bytes = ws_u32(&cells[1]);
+    uint64_t pointers = ws_u32(&cells[0]), bytes = ws_u32(&cells[1]);
 
     for (uint32_t i = 0; i < count; i++) {
         size_t size = strlen(words[i]) + 1;
         int error = ws_guest_put(wasi, bytes, words[i], size);
 
         if (error == P1_SUCCESS)
-            error = ws_guest_put_u32(wasi, pointers, bytes);
+            error = ws_guest_put_u32(wasi, pointers, (uint32_t)bytes);
         if (error != P1_SUCCESS)
             return error;
-        /* Can't wrap unseen: what was just written lies inside the memory. */
-        pointers += 4;
-        bytes += (uint32_t)size;
+        pointers += sizeof(uint32_t);
+        bytes += size;
     }
     return P1_SUCCESS;
 }

@@ -76,6 +76,11 @@ static bool is_dots(const char *name, size_t length)
            (length == 2 && name[0] == '.' && name[1] == '.');
 }
 
+static bool is_followed(const struct ws_place *place, enum ws_links links)
+{
+    return links == WS_LINK_FOLLOWED || (links == WS_LINK_IF_SLASH && place->slash);
+}
+
 /* ---- by the kernel ---- */
 
 static int open_beneath(struct nacre_wasi *wasi, int dir_fd, const char *path)
@@ -119,7 +124,7 @@ enum quick { QUICK_DONE, QUICK_WALK };
  * kernel can't help; then nothing has been decided yet.
  */
 static enum quick resolve_quick(struct nacre_wasi *wasi, const struct ws_file *base,
-                                const char *path, bool follow, struct ws_place *place,
+                                const char *path, enum ws_links links, struct ws_place *place,
                                 int *ret_error)
 {
     char above[NACRE_PATH_MAX];
@@ -164,7 +169,7 @@ static enum quick resolve_quick(struct nacre_wasi *wasi, const struct ws_file *b
         *ret_error = ws_errno(errno);
         return QUICK_DONE;
     }
-    if (place->exists && S_ISLNK(place->st.st_mode) && (follow || place->slash))
+    if (place->exists && S_ISLNK(place->st.st_mode) && is_followed(place, links))
         return QUICK_WALK;
     *ret_error = path_push(place->path, place->name, end - start);
     return QUICK_DONE;
@@ -299,7 +304,7 @@ static int walk_down(struct walk *walk, const char *name, const char *rest)
 }
 
 /* The last component.  *ret_done is false when it was a link that is to be followed. */
-static int walk_last(struct walk *walk, const char *name, size_t length, bool follow,
+static int walk_last(struct walk *walk, const char *name, size_t length, enum ws_links links,
                      bool *ret_done)
 {
     struct ws_place *place = walk->place;
@@ -316,14 +321,14 @@ static int walk_last(struct walk *walk, const char *name, size_t length, bool fo
         if (error != P1_SUCCESS)
             return error;
     }
-    if (!S_ISLNK(place->st.st_mode) || !(follow || place->slash))
+    if (!S_ISLNK(place->st.st_mode) || !is_followed(place, links))
         return P1_SUCCESS;
     *ret_done = false;
     return walk_link(walk, -1, place->name, place->slash ? "/" : "");
 }
 
 /* One component.  `name` is a copy, because `rest` moves. */
-static int walk_step(struct walk *walk, bool follow, bool *ret_done)
+static int walk_step(struct walk *walk, enum ws_links links, bool *ret_done)
 {
     char name[NAME_MAX + 1];
     size_t length = strcspn(walk->rest, "/");
@@ -354,7 +359,7 @@ static int walk_step(struct walk *walk, bool follow, bool *ret_done)
 }
 
 static int resolve_walk(struct nacre_wasi *wasi, const struct ws_file *base,
-                        const char *path, bool follow, struct ws_place *place)
+                        const char *path, enum ws_links links, struct ws_place *place)
 {
     struct walk walk;
     bool done = false;
@@ -371,7 +376,7 @@ static int resolve_walk(struct nacre_wasi *wasi, const struct ws_file *base,
         ws_guard_look(wasi, place->mount);
     error = path[0] == '/' ? walk_to_root(&walk) : walk_start(&walk, base->fd);
     while (error == P1_SUCCESS && !done && walk.rest[0] != '\0')
-        error = walk_step(&walk, follow, &done);
+        error = walk_step(&walk, links, &done);
     if (error != P1_SUCCESS || done)
         return error;
     /* It ended in a directory that has no name of its own here: ".", "..", "a/..". */
@@ -401,10 +406,11 @@ static int place_start(struct ws_place *place, const struct ws_file *base)
 }
 
 int ws_resolve(struct nacre_wasi *wasi, const struct ws_file *base, const char *path,
-               bool follow, struct ws_place *place)
+               enum ws_links links, struct ws_place *place)
 {
     const struct ws_mount *mount = &wasi->mounts[base->mount];
     enum quick quick = QUICK_WALK;
+    dev_t dev = base->dev;
     struct stat st;
     int error = place_start(place, base);
 
@@ -413,18 +419,21 @@ int ws_resolve(struct nacre_wasi *wasi, const struct ws_file *base, const char *
     if (path[0] == '/' && !mount->config->is_root)
         return escape(wasi, base->mount, path);
     if (wasi->has_openat2 && !mount->guarded && path[0] != '/')
-        quick = resolve_quick(wasi, base, path, follow, place, &error);
+        quick = resolve_quick(wasi, base, path, links, place, &error);
     if (quick == QUICK_WALK) {
         error = place_start(place, base);
         if (error == P1_SUCCESS)
-            error = resolve_walk(wasi, base, path, follow, place);
+            error = resolve_walk(wasi, base, path, links, place);
     }
     if (error != P1_SUCCESS)
         return error;
-    if (fstat(place->dir_fd, &st) != 0)
-        return ws_errno(errno);
-    error = ws_guard_device(wasi, place->mount, place->dir_fd, ".", st.st_dev, place->path);
-    if (error == P1_SUCCESS && place->exists && place->st.st_dev != st.st_dev)
+    if (place->dir_fd != base->fd) {
+        if (fstat(place->dir_fd, &st) != 0)
+            return ws_errno(errno);
+        dev = st.st_dev;
+    }
+    error = ws_guard_device(wasi, place->mount, place->dir_fd, ".", dev, place->path);
+    if (error == P1_SUCCESS && place->exists && place->st.st_dev != dev)
         error = ws_guard_device(wasi, place->mount, place->dir_fd, place->name,
                                 place->st.st_dev, place->path);
     return error;

@@ -23,13 +23,19 @@ struct ws_place {
 
 void ws_place_guard(struct ws_place *place);
 
+/* A link in last place. */
+enum ws_links {
+    WS_LINK_KEPT,      /* it is what is meant, slash or not */
+    WS_LINK_IF_SLASH,  /* followed when a slash comes after it, as for open and stat */
+    WS_LINK_FOLLOWED,
+};
+
 /*
- * Resolve `path` below `base`.  A link in last place is followed when `follow` says so
- * or when a slash comes after it.  What does not exist is a success with exists false,
+ * Resolve `path` below `base`.  What does not exist is a success with exists false,
  * when all before its last component does.  Refusals (escape, denied-path,
  * covered-path, kernel-filesystem) are put on record.
  */
 int ws_resolve(struct nacre_wasi *wasi, const struct ws_file *base, const char *path,
-               bool follow, struct ws_place *place);
+               enum ws_links links, struct ws_place *place);
 
 #endif

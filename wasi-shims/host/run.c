@@ -90,10 +90,10 @@ void nacre_wasi_free(struct nacre_wasi *wasi)
     if (!wasi)
         return;
     if (wasi->running) {
-        struct nacre_error ignored;
+        struct nacre_error err;
+        enum nacre_status status = nacre_wasi_end(wasi, &err);
 
-        if (nacre_wasi_end(wasi, &ignored) != NACRE_OK)
-            wasi->running = false;
+        (void)status; /* nobody is left to be told */
     }
     free(wasi->files);
     free(wasi->held);

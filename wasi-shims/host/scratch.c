@@ -1,16 +1,11 @@
-/*
- * What lies in a private directory is the guest's: names, links, depth and number are
- * chosen to hurt.  Nothing is followed, every step holds the directory it works in,
- * and depth costs neither stack nor descriptors.
- */
 #include "scratch.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/random.h>
+
+#include "nacre/tree.h"
 
 static bool random_name(char ret_name[40])
 {
@@ -74,113 +69,19 @@ void ws_scratch_paid(struct nacre_wasi *wasi, struct ws_file *file, uint64_t end
     file->size_counted = end;
 }
 
-/* ---- removal ---- */
-
-struct sweep {
-    int top_fd;
-    char prefix[40];   /* unknown to the guest: a name made with it is free */
-    uint64_t moved;
-};
-
-/* Unlink what is in `dir`; directories go up to the top, where their turn comes: so
- * the tree is never deeper than one level below it.  *ret_seen: was there anything? */
-static bool sweep_directory(struct sweep *sweep, DIR *dir, bool is_top, bool *ret_seen)
-{
-    struct dirent *entry;
-
-    *ret_seen = false;
-    errno = 0;
-    while ((entry = readdir(dir))) {
-        char name[72];
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        *ret_seen = true;
-        if (unlinkat(dirfd(dir), entry->d_name, 0) == 0)
-            continue;
-        if (errno != EISDIR && errno != EPERM)
-            return false;
-        if (unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) == 0)
-            continue;
-        if (errno != ENOTEMPTY && errno != EEXIST)
-            return false;
-        errno = 0;
-        if (is_top)
-            continue;
-        (void)snprintf(name, sizeof(name), "%s-%llu", sweep->prefix,
-                       (unsigned long long)sweep->moved++);
-        if (renameat(dirfd(dir), entry->d_name, sweep->top_fd, name) != 0)
-            return false;
-    }
-    return errno == 0;
-}
-
-static DIR *open_listing(int parent_fd, const char *name)
-{
-    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-    if (!dir && fd >= 0)
-        (void)close(fd);
-    return dir;
-}
-
-static bool sweep_child(struct sweep *sweep, const char *name)
-{
-    bool seen = true, ok = true;
-
-    /* Removing while listing may skip entries: until a pass finds none. */
-    while (ok && seen) {
-        DIR *dir = open_listing(sweep->top_fd, name);
-
-        if (!dir)
-            return false;
-        ok = sweep_directory(sweep, dir, false, &seen);
-        (void)closedir(dir);
-    }
-    return ok && unlinkat(sweep->top_fd, name, AT_REMOVEDIR) == 0;
-}
-
-static bool sweep_top(struct sweep *sweep)
-{
-    for (;;) {
-        struct dirent *entry;
-        bool seen, ok;
-        DIR *dir = open_listing(sweep->top_fd, ".");
-
-        if (!dir)
-            return false;
-        ok = sweep_directory(sweep, dir, true, &seen);
-        if (!ok || !seen) {
-            (void)closedir(dir);
-            return ok;
-        }
-        rewinddir(dir);
-        while (ok && (entry = readdir(dir)))
-            if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-                ok = sweep_child(sweep, entry->d_name);
-        (void)closedir(dir);
-        if (!ok)
-            return false;
-    }
-}
-
 enum nacre_status ws_scratch_end(struct nacre_wasi *wasi, struct nacre_error *err)
 {
     enum nacre_status status = NACRE_OK;
 
     for (uint32_t i = 0; i < wasi->config.mount_count; i++) {
         struct ws_mount *own = &wasi->mounts[i];
-        struct sweep sweep = { .top_fd = own->fd };
 
         if (!own->is_private || own->fd < 0)
             continue;
-        if (!random_name(sweep.prefix) || !sweep_top(&sweep) ||
-            unlinkat(wasi->config.scratch_fd, own->name, AT_REMOVEDIR) != 0)
-            status = nacre_fail(err, NACRE_ERR_IO, "cannot remove the private directory %s",
-                                own->name);
         (void)close(own->fd);
         own->fd = -1;
+        if (nacre_tree_remove(wasi->config.scratch_fd, own->name, err) != NACRE_OK)
+            status = nacre_fail_context(err, "private directory");
     }
     return status;
 }

@@ -40,7 +40,7 @@ struct ws_file {
     uint16_t flags;  /* P1_FDFLAG_* */
     uint64_t rights, inheriting;
     uint64_t size_counted; /* in private directories: how far the quota has been paid */
-    dev_t dev;
+    dev_t dev;       /* of a directory; 0 until it is known */
     char *path;      /* of a directory, canonical, from the mount's root; NULL is "" */
 };
 
@@ -97,7 +97,7 @@ int ws_errno(int sys_errno);
 
 /* ---- how a run ends (run.c) ---- */
 
-/* Both return NACRE_WASI_UNWIND. */
+/* Returns NACRE_WASI_UNWIND. */
 int ws_end_by(struct nacre_wasi *wasi, enum nacre_wasi_ending ending);
 
 static inline bool ws_is_late(const struct nacre_wasi *wasi)

@@ -25,11 +25,10 @@ struct json_t; /* jansson's; the caller owns what it gets: json_decref() */
  * walls, unless `executor` is NULL.  The plan may be a draft.  `colour` adds
  * terminal colours to the verdicts and changes no other byte.
  */
-NACRE_MUST_CHECK enum nacre_status nacre_render_plan(const struct nacre_policy *policy,
-                                                     const struct nacre_plan *plan,
-                                                     const struct nacre_executor *executor,
-                                                     bool colour, struct nacre_buf *out,
-                                                     struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_render_plan(const struct nacre_policy *policy, const struct nacre_plan *plan,
+                  const struct nacre_executor *executor, bool colour,
+                  struct nacre_buf *out, struct nacre_error *err);
 
 /* `question` is shown as it was asked: "path /workspace/x". */
 NACRE_MUST_CHECK enum nacre_status nacre_render_answer(const struct nacre_policy *policy,

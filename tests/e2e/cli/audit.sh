@@ -16,7 +16,7 @@ run audit show
 expect_status 0
 expect_out_has "exited"
 expect_out_has "denied"
-expect_out_has 'tool "hello.wat" policy plain'
+expect_out_has 'tool hello.wat policy plain'
 run audit show --json
 expect_json -l
 cmp -s "$scratch/out" "$log" || fail "show --json is not the log"
@@ -39,17 +39,21 @@ expect_out_has '"records":4'
 expect_out_has '"open_runs":0'
 
 # Following shows what comes later, until it is ended.
+wait_lines() {
+  for _ in $(seq 200); do
+    [[ $(wc -l <follow) == "$1" ]] && return
+    sleep 0.05
+  done
+  fail "tail --follow: expected $1 records, got $(wc -l <follow)"
+}
 "$NACRE" audit tail -n 1 --follow --json >follow 2>"$scratch/err" &
 pid=$!
+wait_lines 1
 run run hello.wat
 expect_status 0
-for _ in $(seq 100); do
-  [[ $(wc -l <follow) == 3 ]] && break
-  sleep 0.05
-done
+wait_lines 3
 kill "$pid"
 wait "$pid" || true
-[[ $(wc -l <follow) == 3 ]] || fail "tail --follow did not follow"
 
 # A log of one's own, and one changed letter in it.
 run run --audit mine.jsonl hello.wat

@@ -70,6 +70,12 @@ expect_json
 expect_out_has '"runs":false'
 expect_out_has "imports env.fly, which nacre does not serve"
 
+printf '(module (import "\\1b[31m" "fly" (func)) (func (export "_start")))' >rude.wat
+run explain --policy plain.yaml --tool rude.wat
+expect_status 0
+expect_out_has 'imports \x1b[31m.fly'
+expect_out_lacks $'\033'
+
 run explain --policy plain.yaml --path /x --host y
 expect_status 125
 expect_err "nacre: one question at a time: --path or --host, not both"
