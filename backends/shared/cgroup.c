@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -98,11 +99,13 @@ static bool write_value(int dir_fd, const char *name, uint64_t value)
     return fd >= 0 && write(fd, text, (size_t)length) == length;
 }
 
-/* As container engines translate: 2 is 1, 262144 is 10000. */
+/* As container engines translate since 2025: 2 is 1, 262144 is 10000, and an ordinary
+ * 1024 is v2's ordinary 100, on a curve through these three. */
 static uint64_t weight_of(uint64_t shares)
 {
-    return 1 + (shares - NACRE_CPU_SHARES_MIN) * 9999 /
-                   (NACRE_CPU_SHARES_MAX - NACRE_CPU_SHARES_MIN);
+    double power = log2((double)shares);
+
+    return (uint64_t)ceil(pow(10, (power * power + 125 * power) / 612 - 7.0 / 34));
 }
 
 /* An empty cgroup with its weight; its fd, or -1 with errno and nothing left. */

@@ -54,6 +54,7 @@ static bool real_path(const char *path, char ret_path[NACRE_PATH_MAX])
     NACRE_AUTO(nacre_heap_guard) char *resolved = realpath(path, NULL);
     char parent[NACRE_PATH_MAX];
     char *slash;
+    size_t used;
 
     if (resolved)
         return snprintf(ret_path, NACRE_PATH_MAX, "%s", resolved) < NACRE_PATH_MAX;
@@ -66,8 +67,9 @@ static bool real_path(const char *path, char ret_path[NACRE_PATH_MAX])
     *slash = '\0';
     if (!real_path(parent, ret_path))
         return false;
-    return strlen(ret_path) + 1 + strlen(slash + 1) < NACRE_PATH_MAX &&
-           sprintf(ret_path + strlen(ret_path), "/%s", slash + 1) > 0;
+    used = strlen(ret_path);
+    return snprintf(ret_path + used, NACRE_PATH_MAX - used, "/%s", slash + 1) <
+           (int)(NACRE_PATH_MAX - used);
 }
 
 /* Judge one denied host path against the directory that was opened. */

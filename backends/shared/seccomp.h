@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "nacre/error.h"
-#include "nacre/own.h"
 
 /*
  * The system calls that a process of ours may still make once a guest has a say in
@@ -23,23 +22,13 @@ enum nacre_seccomp_kind {
                                threads, but no process */
 };
 
-/* What a filter allows beyond its kind: a mask.  Memory that is writable and
- * executable at once is refused in any case. */
-enum nacre_seccomp_extra {
-    NACRE_SECCOMP_MAP_CODE    = 1 << 0, /* mmap and mprotect with PROT_EXEC */
-    NACRE_SECCOMP_RECEIVE_FDS = 1 << 1, /* recvmsg on a socket that is already there */
-};
-
 struct nacre_seccomp_program;
 
 /* NACRE_ERR_UNAVAILABLE when this kernel has no filters, or can't kill by them. */
 NACRE_MUST_CHECK enum nacre_status nacre_seccomp_probe(struct nacre_error *err);
 
-NACRE_MUST_CHECK enum nacre_status
-nacre_seccomp_build(enum nacre_seccomp_kind kind, uint32_t extras,
-                    struct nacre_seccomp_program **ret_program, struct nacre_error *err);
-void nacre_seccomp_program_free(struct nacre_seccomp_program *program); /* accepts NULL */
-NACRE_OWNED(nacre_seccomp_program)
+/* Made when nacre was built (seccomp_rules.c): nothing to release. */
+const struct nacre_seccomp_program *nacre_seccomp_program(enum nacre_seccomp_kind kind);
 
 /*
  * Put every thread of this process under `program`, for good; sets no_new_privs.

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "nacre/own.h"
+#include "capabilities.h"
 #include "rlimits.h"
 #include "seccomp.h"
 #include "wt_engine.h"
@@ -48,19 +49,16 @@ static enum nacre_status compile(const unsigned char *bytes, size_t count, int a
 
 static enum nacre_status confine(struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_seccomp_program_guard) struct nacre_seccomp_program *filter = NULL;
     const struct nacre_rlimits limits = { .memory_bytes_max = COMPILE_BYTES_MAX,
                                           .open_files_max = 64,
                                           .file_bytes_max = ARTIFACT_BYTES_MAX };
-    enum nacre_status status;
+    enum nacre_status status = nacre_rlimits_worker(&limits, err);
 
-    status = nacre_seccomp_build(NACRE_SECCOMP_COMPILER, NACRE_SECCOMP_MAP_CODE, &filter, err);
+    if (status == NACRE_OK)
+        status = nacre_capabilities_drop(err);
     if (status != NACRE_OK)
         return status;
-    status = nacre_rlimits_worker(&limits, err);
-    if (status != NACRE_OK)
-        return status;
-    return nacre_seccomp_install(filter, err);
+    return nacre_seccomp_install(nacre_seccomp_program(NACRE_SECCOMP_COMPILER), err);
 }
 
 _Noreturn void wt_compile_main(const int *fds, uint32_t fd_count)

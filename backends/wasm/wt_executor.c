@@ -36,7 +36,8 @@ struct executor {
     struct wt_source *source;
     struct wt_pool *pool;
     struct wt_inprocess *inprocess; /* instead of the pool, when asked for by name */
-    struct nacre_cpu_share *cpu_share;
+    pthread_mutex_t probing;
+    struct nacre_cpu_share *cpu_share; /* once probed; guarded by `probing` until then */
     cpu_set_t cpus; /* that this process may use */
     _Atomic int cancelled; /* a signal's number */
 };
@@ -78,9 +79,26 @@ static void add_walls(struct executor *executor)
     nacre_mechanism_add(base, "deadline", true,
                         jailed ? "epoch interrupt, SIGKILL 150 ms later"
                                : "epoch interrupt only");
-    if (executor->cpu_share)
+}
+
+/* Weights are probed by making a cgroup, which costs as much as a short run. */
+static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+{
+    const uint32_t shares = NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY;
+    struct executor *executor = executor_of(base);
+    struct nacre_error err;
+
+    if (!(wanted & shares) || executor->options.in_process)
+        return;
+    (void)pthread_mutex_lock(&executor->probing);
+    if (!executor->cpu_share && nacre_cpu_share_open(&executor->cpu_share, &err) == NACRE_OK) {
+        bool by_nice = nacre_cpu_share_kind(executor->cpu_share) == NACRE_CPU_SHARE_NICE;
+
         nacre_mechanism_add(base, "cpu_shares", true, "%s",
                             nacre_cpu_share_text(executor->cpu_share));
+        atomic_fetch_or(&base->features, by_nice ? NACRE_FEATURE_CPU_SHARES_LOW : shares);
+    }
+    (void)pthread_mutex_unlock(&executor->probing);
 }
 
 static enum nacre_status open_parts(struct executor *executor, struct nacre_error *err)
@@ -91,14 +109,12 @@ static enum nacre_status open_parts(struct executor *executor, struct nacre_erro
     /* First, so that it gets ready while we do the rest. */
     if (status == NACRE_OK)
         status = wt_zygote_start(options->program, &executor->zygote, err);
-    if (status == NACRE_OK && !options->in_process)
-        status = nacre_cpu_share_open(&executor->cpu_share, err);
     if (status == NACRE_OK)
         status = wt_source_open(options, &executor->source, err);
     if (status == NACRE_OK && options->in_process)
         status = wt_inprocess_open(options, &executor->inprocess, err);
     else if (status == NACRE_OK)
-        status = wt_pool_open(executor->zygote, options, executor->cpu_share, &executor->pool,
+        status = wt_pool_open(executor->zygote, options, &executor->cpu_share, &executor->pool,
                               err);
     return status;
 }
@@ -114,6 +130,7 @@ static void executor_free(struct nacre_executor *base)
     wt_source_free(executor->source);
     nacre_cpu_share_free(executor->cpu_share);
     wt_zygote_free(executor->zygote);
+    (void)pthread_mutex_destroy(&executor->probing);
     free(executor);
 }
 
@@ -128,6 +145,7 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
         return nacre_fail(err, NACRE_ERR_MEMORY, "executor");
     executor->base.ops = &nacre_wasm_executor;
     executor->options = *options;
+    (void)pthread_mutex_init(&executor->probing, NULL);
     (void)sched_getaffinity(0, sizeof(executor->cpus), &executor->cpus);
     status = open_parts(executor, err);
     if (status != NACRE_OK) {
@@ -139,11 +157,6 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
         NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
         NACRE_FEATURE_PROCESSES | NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
         NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL;
-    if (executor->cpu_share) {
-        executor->base.features |= NACRE_FEATURE_CPU_SHARES_LOW;
-        if (nacre_cpu_share_kind(executor->cpu_share) != NACRE_CPU_SHARE_NICE)
-            executor->base.features |= NACRE_FEATURE_CPU_SHARES_ANY;
-    }
     add_walls(executor);
     *ret_executor = &executor->base;
     return NACRE_OK;
@@ -477,6 +490,7 @@ static void executor_cancel(struct nacre_executor *base, int signal)
 const struct nacre_executor_ops nacre_wasm_executor = {
     .name = "wasm",
     .open = executor_open,
+    .probe = executor_probe,
     .run = executor_run,
     .cancel = executor_cancel,
     .free = executor_free,

@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/socket.h>
 
 #include "mounts.h"
@@ -21,7 +23,7 @@
 struct wt_pool {
     struct wt_zygote *zygote;
     const struct nacre_executor_options *options;
-    struct nacre_cpu_share *cpu_share;
+    struct nacre_cpu_share *const *cpu_share; /* set before a plan that needs it runs */
     pthread_mutex_t lock;
     struct wt_worker *idle; /* most recently used first */
     uint32_t idle_count;
@@ -30,7 +32,7 @@ struct wt_pool {
 
 enum nacre_status wt_pool_open(struct wt_zygote *zygote,
                                const struct nacre_executor_options *options,
-                               struct nacre_cpu_share *cpu_share, struct wt_pool **ret_pool,
+                               struct nacre_cpu_share *const *cpu_share, struct wt_pool **ret_pool,
                                struct nacre_error *err)
 {
     struct wt_pool *pool = calloc(1, sizeof(*pool));
@@ -49,6 +51,9 @@ void wt_pool_free(struct wt_pool *pool)
 {
     if (!pool)
         return;
+    /* All at once, so that they die side by side. */
+    for (struct wt_worker *worker = pool->idle; worker; worker = worker->next)
+        (void)pidfd_send_signal(worker->child.pidfd, SIGKILL, NULL, 0);
     while (pool->idle) {
         struct wt_worker *worker = pool->idle;
 
@@ -112,7 +117,7 @@ int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker)
     if (worker->child.pid > 0)
         status = wt_zygote_reap(pool->zygote, &worker->child);
     if (worker->group.name[0])
-        nacre_cpu_share_release(pool->cpu_share, &worker->group);
+        nacre_cpu_share_release(*pool->cpu_share, &worker->group);
     if (worker->scratch[0])
         nacre_scratch_drop(pool->scratch, worker->scratch);
     if (worker->control >= 0)
@@ -239,7 +244,7 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
             fds[count++] = mounts->items[i].fd;
     status = wt_zygote_fork(pool->zygote, WT_REQUEST_SPAWN, fds, count, &worker->child, err);
     if (status == NACRE_OK && plan->limits.cpu_shares > 0)
-        status = nacre_cpu_share_apply(pool->cpu_share, worker->child.pid,
+        status = nacre_cpu_share_apply(*pool->cpu_share, worker->child.pid,
                                        plan->limits.cpu_shares, &worker->group, err);
     return status;
 }

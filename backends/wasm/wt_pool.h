@@ -32,7 +32,7 @@ struct wt_pool;
 
 NACRE_MUST_CHECK enum nacre_status wt_pool_open(struct wt_zygote *zygote,
                                                 const struct nacre_executor_options *options,
-                                                struct nacre_cpu_share *cpu_share,
+                                                struct nacre_cpu_share *const *cpu_share,
                                                 struct wt_pool **ret_pool,
                                                 struct nacre_error *err);
 void wt_pool_free(struct wt_pool *pool); /* kills what is idle; accepts NULL */

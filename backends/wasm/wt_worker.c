@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "capabilities.h"
 #include "landlock.h"
 #include "rlimits.h"
 #include "seccomp.h"
@@ -78,9 +79,7 @@ static enum nacre_status read_mounts(struct worker *worker, const int *fds, uint
 }
 
 /* In this order: each wall is the last that still needs what the next one takes. */
-static enum nacre_status raise_walls(struct worker *worker,
-                                     const struct nacre_seccomp_program *filter,
-                                     struct nacre_error *err)
+static enum nacre_status raise_walls(struct worker *worker, struct nacre_error *err)
 {
     const struct wt_setup *setup = &worker->setup;
     struct nacre_rlimits limits = {
@@ -101,6 +100,8 @@ static enum nacre_status raise_walls(struct worker *worker,
         rules[count++] = (struct nacre_landlock_rule){ worker->scratch_fd, true };
 
     status = nacre_rlimits_worker(&limits, err);
+    if (status == NACRE_OK)
+        status = nacre_capabilities_drop(err);
     if (status != NACRE_OK)
         return status;
     status = nacre_landlock_enforce(rules, count, &abi, err);
@@ -111,7 +112,7 @@ static enum nacre_status raise_walls(struct worker *worker,
                           "Landlock ABI %u is required, this kernel has %u",
                           setup->landlock_min, abi);
     worker->share->landlock_abi = abi;
-    return nacre_seccomp_install(filter, err);
+    return nacre_seccomp_install(nacre_seccomp_program(NACRE_SECCOMP_WORKER), err);
 }
 
 static enum nacre_status prepare(struct worker *worker, const struct wt_parts *parts,
@@ -145,7 +146,7 @@ static enum nacre_status prepare(struct worker *worker, const struct wt_parts *p
         return status;
     (void)sigaction(SIGUSR1, &action, NULL);
     (void)prctl(PR_SET_NAME, "nacre-worker");
-    return raise_walls(worker, parts->filter, err);
+    return raise_walls(worker, err);
 }
 
 static void wake_supervisor(void *data)

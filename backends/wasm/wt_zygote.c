@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 
 #include "nacre/zygote.h"
-#include "seccomp.h"
 #include "wt_engine.h"
 
 #define SOCKET_FD 3
@@ -96,9 +95,7 @@ static bool parts_make(struct wt_parts *ret_parts)
 
     ret_parts->engine = wt_engine_new(false);
     ret_parts->linker = wasmtime_linker_new(ret_parts->engine);
-    return nacre_wasi_link(ret_parts->linker, &err) == NACRE_OK &&
-           nacre_seccomp_build(NACRE_SECCOMP_WORKER, NACRE_SECCOMP_RECEIVE_FDS,
-                               &ret_parts->filter, &err) == NACRE_OK;
+    return nacre_wasi_link(ret_parts->linker, &err) == NACRE_OK;
 }
 
 static _Noreturn void serve(void)

@@ -10,7 +10,7 @@
 
 /*
  * The process that workers are forked from.  It holds an engine that never compiled
- * anything, the linker and the filters, has one thread and its own session, and
+ * anything and the linker, has one thread and its own session, and
  * ends when its supervisor's socket closes; its children end with it.
  */
 struct wt_zygote;
@@ -46,7 +46,6 @@ int wt_zygote_reap(struct wt_zygote *zygote, struct wt_child *child);
 struct wt_parts {
     wasm_engine_t *engine;
     wasmtime_linker_t *linker;
-    struct nacre_seccomp_program *filter; /* of a worker */
 };
 _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds, uint32_t fd_count);
 _Noreturn void wt_compile_main(const int *fds, uint32_t fd_count);

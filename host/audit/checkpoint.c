@@ -39,7 +39,8 @@ enum nacre_status audit_append(int fd, const char *path, uint64_t size, const ch
 
     errno = ENOSPC;
     status = nacre_fail(err, NACRE_ERR_IO,
-                        "cannot write to %s: only %zd of %zu bytes fit", path, written, count);
+                        "cannot write to %s: only %zd of %zu bytes fit", path, written,
+                        count);
     /* If this fails too, the bytes stay as a torn line that the next writer removes. */
     (void)!ftruncate(fd, (off_t)size);
     return status;

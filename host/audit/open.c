@@ -139,7 +139,7 @@ static enum nacre_status find_unended(struct nacre_audit *audit,
 static __attribute__((format(printf, 3, 4))) void say(char *notice, size_t size,
                                                       const char *format, ...)
 {
-    size_t used = size > 0 ? strlen(notice) : 0;
+    size_t used = strlen(notice);
     va_list args;
 
     if (used + 2 >= size)
@@ -198,8 +198,10 @@ static enum nacre_status settle(struct nacre_audit *audit, char *notice,
         (damage.torn_count > 0 || damage.records_missing > 0 || damage.head_differs ||
          damage.checkpoints_missing || damage.unended > 0))
         status = audit_log_recover(audit, &damage, err);
-    if (status == NACRE_OK && notice)
+    if (status == NACRE_OK && notice && notice_size > 0) {
+        notice[0] = '\0';
         tell(audit, &damage, notice, notice_size);
+    }
     return status;
 }
 
@@ -235,8 +237,6 @@ enum nacre_status nacre_audit_open(const char *path, const char *key_dir,
         status = audit_file_lock(audit->fd, LOCK_EX, AUDIT_LOCK_MS, audit->shown, err);
     if (status != NACRE_OK)
         return nacre_fail_context(err, "audit");
-    if (ret_notice && notice_size > 0)
-        ret_notice[0] = '\0';
     status = settle(audit, ret_notice, notice_size, err);
     audit_file_unlock(audit->fd);
     if (status != NACRE_OK)

@@ -137,7 +137,8 @@ static enum nacre_status check_end(const struct verifier *verifier,
     if (verifier->log.torn > 0)
         return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path, line, 1,
                              "the last line is torn (%llu bytes), as a crash leaves it; "
-                             "the %llu records before it hold; the next run sets it right",
+                             "the %llu records before it hold; the next run sets it "
+                             "right",
                              (unsigned long long)verifier->log.torn,
                              (unsigned long long)verifier->head.count);
     return NACRE_OK;

@@ -71,9 +71,7 @@ static enum nacre_status explain_plan(struct explain *explain, struct nacre_erro
     enum nacre_status status;
 
     if (explain->args->json)
-        return print_json(nacre_plan_json(explain->policy, explain->plan,
-                                                    executor),
-                          err);
+        return print_json(nacre_plan_json(explain->policy, explain->plan, executor), err);
     status = nacre_render_plan(explain->policy, explain->plan, executor,
                                cli_term_colours(STDOUT_FILENO), &out, err);
     if (status == NACRE_OK)
@@ -109,8 +107,7 @@ static enum nacre_status explain_question(struct explain *explain, int option,
     (void)snprintf(question, sizeof(question), "%s %s", options[option].name + 2,
                    nacre_text_show(shown, sizeof(shown), text, strlen(text)));
     if (explain->args->json)
-        return print_json(nacre_answer_json(explain->policy, question, &answer),
-                          err);
+        return print_json(nacre_answer_json(explain->policy, question, &answer), err);
     status = nacre_render_answer(explain->policy, question, &answer,
                                  cli_term_colours(STDOUT_FILENO), &out, err);
     if (status == NACRE_OK)
@@ -119,8 +116,7 @@ static enum nacre_status explain_question(struct explain *explain, int option,
     return status;
 }
 
-/* Why it would not run, as {"file", "line", "column", "text", "fix"}; empty when it
- * would. */
+/* Why it would not run, as {"place", "text", "fix"}; empty when it would. */
 static json_t *obstacles(const struct explain *explain,
                          const struct nacre_module_info *info,
                          const struct nacre_executor *executor)
@@ -128,7 +124,6 @@ static json_t *obstacles(const struct explain *explain,
     const struct nacre_plan *plan = explain->plan;
     json_t *list = json_array();
     char place[CLI_PLACE], text[512];
-    uint32_t unknown = cli_module_unknown(info);
     uint32_t lacks = executor ? plan->required & ~executor->features : 0;
     int failed = 0;
 
@@ -137,7 +132,7 @@ static json_t *obstacles(const struct explain *explain,
             list, json_pack("{s:s, s:o, s:s}", "place", "the module", "text",
                             cli_json_text(info->refused), "fix",
                             "build it without these features"));
-    for (uint32_t i = 0; i < info->import_count && unknown > 0; i++) {
+    for (uint32_t i = 0; i < info->import_count; i++) {
         const struct nacre_module_item *import = &info->imports[i];
 
         if (import->known)

@@ -95,6 +95,8 @@ void nacre_cancel(struct nacre_engine *engine, int signal)
 uint32_t nacre_engine_executors(struct nacre_engine *engine,
                                 const struct nacre_executor *const **ret_executors)
 {
+    for (uint32_t i = 0; i < engine->executor_count; i++)
+        engine->executors[i]->ops->probe(engine->executors[i], ~UINT32_C(0));
     *ret_executors = (const struct nacre_executor *const *)engine->executors;
     return engine->executor_count;
 }

@@ -8,17 +8,18 @@
 void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool present,
                          const char *format, ...)
 {
-    struct nacre_mechanism *mechanism;
+    uint32_t count = atomic_load(&executor->mechanism_count);
+    struct nacre_mechanism *mechanism = &executor->mechanisms[count];
     va_list args;
 
-    if (executor->mechanism_count == NACRE_MECHANISMS_MAX)
+    if (count == NACRE_MECHANISMS_MAX)
         return;
-    mechanism = &executor->mechanisms[executor->mechanism_count++];
     mechanism->present = present;
     (void)snprintf(mechanism->name, sizeof(mechanism->name), "%s", name);
     va_start(args, format);
     (void)vsnprintf(mechanism->detail, sizeof(mechanism->detail), format, args);
     va_end(args);
+    atomic_store(&executor->mechanism_count, count + 1); /* whole before it is seen */
 }
 
 enum nacre_status nacre_executor_run(struct nacre_executor *executor,
@@ -33,8 +34,9 @@ enum nacre_status nacre_executor_run(struct nacre_executor *executor,
     assert((plan->required & ~executor->features) == 0);
 
     result->outcome = NACRE_OUTCOME_NONE;
-    memcpy(result->mechanisms, executor->mechanisms, sizeof(result->mechanisms));
-    result->mechanism_count = executor->mechanism_count;
+    result->mechanism_count = atomic_load(&executor->mechanism_count);
+    memcpy(result->mechanisms, executor->mechanisms,
+           result->mechanism_count * sizeof(result->mechanisms[0]));
     status = executor->ops->run(executor, plan, tool, request, result, err);
     if (status != NACRE_OK)
         return status;
@@ -71,10 +73,12 @@ enum nacre_status nacre_executor_select(struct nacre_executor *const executors[]
     size_t used = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t lacking = plan->required & ~executors[i]->features;
+        uint32_t lacking;
 
         if (strcmp(executors[i]->ops->name, wanted) != 0)
             continue;
+        executors[i]->ops->probe(executors[i], plan->required);
+        lacking = plan->required & ~atomic_load(&executors[i]->features);
         if (lacking == 0) {
             *ret_executor = executors[i];
             return NACRE_OK;

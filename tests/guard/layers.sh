@@ -64,6 +64,7 @@ judge_contract() { # PLACE FOLDER HEADER
 
 judge_own() { # PLACE FOLDER HEADER
     local folders=("$2") folder
+    [[ $3 != *.inc ]] || return 0 # made by the build, in the folder's own rules
     case $2 in
     backends/*) folders+=(backends/shared) ;;&
     backends/wasm) folders+=(wasi-shims/host wasi-shims/abi) ;;

@@ -5,7 +5,7 @@
 set -euo pipefail
 program=$1
 
-expected="libc libjansson libnettle libpcre2-8 libseccomp libwasmtime libyaml-0"
+expected="libc libjansson libnettle libpcre2-8 libwasmtime libyaml-0"
 # What the C library and libwasmtime bring along.
 tolerated="libm libgcc_s libpthread libdl librt linux-vdso"
 tolerated+=" ld-linux-x86-64 ld-linux-aarch64"

@@ -208,7 +208,10 @@ static void planning_survives_every_allocation_failure(void **state)
 {
     static const char yaml[] = SCOPED MOUNT("/workspace", "rw")
         MOUNT("/workspace/in", "ro") MOUNT("/data", "ro") MOUNT("/gone", "rw")
-            DENIED("/workspace/s, /gone, /data/x");
+            DENIED("/workspace/s, /gone, /data/x")
+        /* Enough lines to make the plan grow after its first refusal. */
+        "    shell:\n"
+        "      blocked_commands: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]\n";
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(yaml);
     NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
     struct nacre_error err;
@@ -300,6 +303,36 @@ static void every_feature_has_a_name_of_its_own(void **state)
                                     nacre_feature_name((enum nacre_feature)b));
 }
 
+static void the_shipped_policies_run_or_are_refused_by_name(void **state)
+{
+    static const struct {
+        const char *name;
+        enum nacre_status status;
+    } rows[] = {
+        { "deny-all", NACRE_OK },
+        { "read-only", NACRE_OK },
+        { "workspace", NACRE_OK },
+        { "web-fetch", NACRE_ERR_UNAVAILABLE },
+        { "build", NACRE_ERR_UNAVAILABLE },
+        { "standard", NACRE_ERR_UNAVAILABLE },
+    };
+    static const char *const dirs[] = { NACRE_POLICIES_DIR, NULL };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+
+        assert_int_equal(nacre_result_new(&denials, &err), NACRE_OK);
+        assert_int_equal(nacre_policy_load(rows[i].name, dirs, &policy, &err), NACRE_OK);
+        assert_int_equal(nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan,
+                                         denials, &err), rows[i].status);
+        assert_int_equal(denials->denials_seen > 0, rows[i].status != NACRE_OK);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_draft_tells_refusals_and_is_not_sealed),
         cmocka_unit_test(the_digest_changes_with_all_that_a_sandbox_is_made_of),
         cmocka_unit_test(the_digest_does_not_rest_on_the_documents_bytes_alone),
+        cmocka_unit_test(the_shipped_policies_run_or_are_refused_by_name),
         cmocka_unit_test(planning_survives_every_allocation_failure),
         cmocka_unit_test(a_result_keeps_the_first_denials_and_counts_all),
         cmocka_unit_test(each_outcome_has_the_exit_status_that_a_shell_expects),

@@ -26,6 +26,7 @@
 #include <cmocka.h>
 
 #include "fail_alloc.h"
+#include "seccomp_rules.h"
 #include "under_filter.h"
 
 static struct nacre_seccomp_program *worker, *worker_code, *compiler;

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "seccomp_rules.h"
 #include "under_filter.h"
 
 static struct nacre_seccomp_program *filters[3];
@@ -191,5 +192,6 @@ int main(void)
         cmocka_unit_test(what_is_not_listed_gets_eperm),
     };
 
-    return cmocka_run_group_tests_name("seccomp_calls", tests, build_filters, free_filters);
+    return cmocka_run_group_tests_name("seccomp_calls", tests, build_filters,
+                                       free_filters);
 }

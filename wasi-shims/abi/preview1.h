@@ -73,7 +73,12 @@ enum {
     P1_FILETYPE_SYMBOLIC_LINK,
 };
 
-enum { P1_OFLAG_CREAT = 1, P1_OFLAG_DIRECTORY = 2, P1_OFLAG_EXCL = 4, P1_OFLAG_TRUNC = 8 };
+enum {
+    P1_OFLAG_CREAT = 1,
+    P1_OFLAG_DIRECTORY = 2,
+    P1_OFLAG_EXCL = 4,
+    P1_OFLAG_TRUNC = 8,
+};
 #define P1_OFLAGS_ALL 15u
 enum {
     P1_FDFLAG_APPEND = 1,

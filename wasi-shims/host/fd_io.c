@@ -106,9 +106,10 @@ static int file_read(struct nacre_wasi *wasi, const struct ws_file *file, int64_
     int error;
 
     while ((error = ws_iov_next(wasi, iov)) == P1_SUCCESS && iov->count > 0) {
+        int64_t at = offset + (int64_t)total;
         ssize_t got = offset == AT_POSITION
                           ? readv(file->fd, iov->items, iov->count)
-                          : preadv(file->fd, iov->items, iov->count, offset + (off_t)total);
+                          : preadv(file->fd, iov->items, iov->count, at);
 
         if (got < 0)
             error = ws_errno(errno);
@@ -286,13 +287,16 @@ static int seek(struct nacre_wasi *wasi, uint32_t number, int64_t offset, int wh
 int ws_fd_seek(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     static const int whences[] = {
-        [P1_WHENCE_SET] = SEEK_SET, [P1_WHENCE_CUR] = SEEK_CUR, [P1_WHENCE_END] = SEEK_END,
+        [P1_WHENCE_SET] = SEEK_SET,
+        [P1_WHENCE_CUR] = SEEK_CUR,
+        [P1_WHENCE_END] = SEEK_END,
     };
     uint32_t whence = ws_u32(&cells[2]);
 
     if (whence >= NACRE_COUNT(whences))
         return P1_INVAL;
-    return seek(wasi, ws_u32(&cells[0]), cells[1].i64, whences[whence], ws_u32(&cells[3]));
+    return seek(wasi, ws_u32(&cells[0]), cells[1].i64, whences[whence],
+                ws_u32(&cells[3]));
 }
 
 int ws_fd_tell(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)

@@ -40,7 +40,8 @@ static uint64_t ns_of(struct timespec time)
     return (uint64_t)time.tv_sec * NACRE_NS_PER_S + (uint64_t)time.tv_nsec;
 }
 
-int ws_filestat_put(const struct nacre_wasi *wasi, uint32_t address, const struct stat *st)
+int ws_filestat_put(const struct nacre_wasi *wasi, uint32_t address,
+                    const struct stat *st)
 {
     struct p1_filestat out = {
         .dev = st->st_dev,
@@ -69,8 +70,10 @@ int ws_times(uint64_t atim, uint64_t mtim, uint32_t flags, struct timespec ret_t
 {
     if (flags & ~P1_FSTFLAGS_ALL)
         return P1_INVAL;
-    if (!time_of(atim, flags & P1_FSTFLAG_ATIM, flags & P1_FSTFLAG_ATIM_NOW, &ret_times[0]) ||
-        !time_of(mtim, flags & P1_FSTFLAG_MTIM, flags & P1_FSTFLAG_MTIM_NOW, &ret_times[1]))
+    if (!time_of(atim, flags & P1_FSTFLAG_ATIM, flags & P1_FSTFLAG_ATIM_NOW,
+                 &ret_times[0]) ||
+        !time_of(mtim, flags & P1_FSTFLAG_MTIM, flags & P1_FSTFLAG_MTIM_NOW,
+                 &ret_times[1]))
         return P1_INVAL;
     return P1_SUCCESS;
 }
@@ -190,7 +193,7 @@ int ws_fd_filestat_set_times(struct nacre_wasi *wasi, const union nacre_wasi_cel
         error = ws_directory_get(wasi, number, &file);
     if (error != P1_SUCCESS)
         return error;
-    /* By name for directories: a preopen may be held by O_PATH, which can't be touched. */
+    /* By name for directories: a preopen's fd may be an O_PATH one. */
     if (file->kind == WS_DIRECTORY ? utimensat(file->fd, ".", times, 0) != 0
                                    : futimens(file->fd, times) != 0)
         return ws_errno(errno);

@@ -29,7 +29,8 @@ int ws_regular_get(struct nacre_wasi *wasi, uint32_t number, int otherwise,
 int ws_files_room(struct nacre_wasi *wasi);
 
 /* Takes over file->fd and file->path on success only. */
-int ws_file_add(struct nacre_wasi *wasi, const struct ws_file *file, uint32_t *ret_number);
+int ws_file_add(struct nacre_wasi *wasi, const struct ws_file *file,
+                uint32_t *ret_number);
 
 void ws_file_close(struct nacre_wasi *wasi, uint32_t number);
 

@@ -189,7 +189,8 @@ int ws_guard_device(struct nacre_wasi *wasi, uint32_t mount, int fd, const char 
             allowed = wasi->devices[i].allowed;
         }
     if (!known) {
-        NACRE_AUTO(nacre_fd_guard) int at = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        NACRE_AUTO(nacre_fd_guard) int at =
+            openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         struct statfs info;
         struct stat st;
 

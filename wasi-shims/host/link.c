@@ -11,8 +11,8 @@ _Static_assert(sizeof(union nacre_wasi_cell) == sizeof(wasmtime_val_raw_t) &&
 
 #define VALUES_MAX 16
 
-static wasm_trap_t *enter(void *env, wasmtime_caller_t *caller, wasmtime_val_raw_t *values,
-                          size_t count)
+static wasm_trap_t *enter(void *env, wasmtime_caller_t *caller,
+                          wasmtime_val_raw_t *values, size_t count)
 {
     const struct nacre_wasi_function *function = env;
     struct nacre_wasi *wasi = wasmtime_context_get_data(wasmtime_caller_context(caller));
@@ -54,15 +54,17 @@ enum nacre_status nacre_wasi_link(struct wasmtime_linker *linker, struct nacre_e
     const struct nacre_wasi_function *functions = nacre_wasi_functions(&count);
 
     for (uint32_t i = 0; i < count; i++) {
+        const char *name = functions[i].name;
+        void *env = (void *)(uintptr_t)&functions[i];
         wasm_functype_t *type = make_type(functions[i].signature);
         wasmtime_error_t *error = wasmtime_linker_define_func_unchecked(
-            linker, NACRE_WASI_MODULE, strlen(NACRE_WASI_MODULE), functions[i].name,
-            strlen(functions[i].name), type, enter, (void *)(uintptr_t)&functions[i], NULL);
+            linker, NACRE_WASI_MODULE, strlen(NACRE_WASI_MODULE), name, strlen(name), type,
+            enter, env, NULL);
 
         wasm_functype_delete(type);
         if (error) {
             wasmtime_error_delete(error);
-            return nacre_fail(err, NACRE_ERR_BACKEND, "cannot link %s", functions[i].name);
+            return nacre_fail(err, NACRE_ERR_BACKEND, "cannot link %s", name);
         }
     }
     return NACRE_OK;

@@ -98,10 +98,16 @@ static int open_existing(struct nacre_wasi *wasi, const struct ws_place *place,
     return *ret_fd < 0 ? ws_errno(errno) : P1_SUCCESS;
 }
 
+static bool is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino &&
+           (one->st_mode & S_IFMT) == (other->st_mode & S_IFMT);
+}
+
 /* AGAIN: the name is another thing now than when we looked. */
-static int open_place(struct nacre_wasi *wasi, const struct ws_file *base, const char *path,
-                      const struct wish *wish, struct ws_place *place, int *ret_fd,
-                      struct stat *ret_st)
+static int open_place(struct nacre_wasi *wasi, const struct ws_file *base,
+                      const char *path, const struct wish *wish, struct ws_place *place,
+                      int *ret_fd, struct stat *ret_st)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     bool creating = wish->oflags & P1_OFLAG_CREAT;
@@ -126,8 +132,7 @@ static int open_place(struct nacre_wasi *wasi, const struct ws_file *base, const
         return error;
     if (fstat(fd, ret_st) != 0)
         return ws_errno(errno);
-    if (!made && (ret_st->st_dev != place->st.st_dev || ret_st->st_ino != place->st.st_ino ||
-                  (ret_st->st_mode & S_IFMT) != (place->st.st_mode & S_IFMT)))
+    if (!made && !is_same(ret_st, &place->st))
         return P1_AGAIN;
     if ((wish->oflags & P1_OFLAG_TRUNC) && ret_st->st_size > 0 && ftruncate(fd, 0) != 0)
         return ws_errno(errno);
@@ -222,5 +227,7 @@ int ws_path_open(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     }
     if (error == P1_SUCCESS)
         error = add_opened(wasi, &wish, &place, &st, &fd, &number);
-    return error == P1_SUCCESS ? ws_guest_put_u32(wasi, ws_u32(&cells[8]), number) : error;
+    if (error == P1_SUCCESS)
+        error = ws_guest_put_u32(wasi, ws_u32(&cells[8]), number);
+    return error;
 }

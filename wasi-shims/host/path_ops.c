@@ -13,16 +13,17 @@
 
 enum purpose { TO_ASK, TO_CHANGE };
 
-/* The way to a place, from a directory number and a path in the guest's memory. */
-static int find(struct nacre_wasi *wasi, uint32_t number, uint32_t address, uint32_t count,
-                enum ws_links links, enum purpose purpose, struct ws_place *place)
+/* The way to a place: `number` is a directory's, `name` a path and its length. */
+static int find(struct nacre_wasi *wasi, const union nacre_wasi_cell *number,
+                const union nacre_wasi_cell *name, enum ws_links links,
+                enum purpose purpose, struct ws_place *place)
 {
     char path[NACRE_PATH_MAX];
     struct ws_file *base;
-    int error = ws_directory_get(wasi, number, &base);
+    int error = ws_directory_get(wasi, ws_u32(number), &base);
 
     if (error == P1_SUCCESS)
-        error = ws_guest_path(wasi, address, count, path);
+        error = ws_guest_path(wasi, ws_u32(&name[0]), ws_u32(&name[1]), path);
     if (error == P1_SUCCESS && purpose == TO_CHANGE)
         error = ws_guard_write(wasi, base->mount, path);
     return error == P1_SUCCESS ? ws_resolve(wasi, base, path, links, place) : error;
@@ -53,8 +54,7 @@ static int must_be_free(const struct ws_place *place)
 int ws_path_create_directory(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
-                     TO_CHANGE, &place);
+    int error = find(wasi, &cells[0], &cells[1], WS_LINK_KEPT, TO_CHANGE, &place);
 
     if (error == P1_SUCCESS)
         error = must_be_free(&place);
@@ -77,8 +77,7 @@ int ws_path_symlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     int error = ws_guest_path(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), target);
 
     if (error == P1_SUCCESS)
-        error = find(wasi, ws_u32(&cells[2]), ws_u32(&cells[3]), ws_u32(&cells[4]), WS_LINK_KEPT,
-                     TO_CHANGE, &place);
+        error = find(wasi, &cells[2], &cells[3], WS_LINK_KEPT, TO_CHANGE, &place);
     if (error != P1_SUCCESS)
         return error;
     /* It could not be followed from here, and a program outside should not be led by
@@ -111,11 +110,9 @@ int ws_path_link(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     if (ws_u32(&cells[1]) & P1_LOOKUP_FOLLOW)
         return P1_INVAL;
     /* Changing on both sides: a second name is a way to write to what has the first. */
-    error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]), WS_LINK_KEPT,
-                 TO_CHANGE, &from);
+    error = find(wasi, &cells[0], &cells[2], WS_LINK_KEPT, TO_CHANGE, &from);
     if (error == P1_SUCCESS)
-        error = find(wasi, ws_u32(&cells[4]), ws_u32(&cells[5]), ws_u32(&cells[6]), WS_LINK_KEPT,
-                     TO_CHANGE, &to);
+        error = find(wasi, &cells[4], &cells[5], WS_LINK_KEPT, TO_CHANGE, &to);
     if (error == P1_SUCCESS)
         error = must_exist(&from);
     if (error == P1_SUCCESS && S_ISDIR(from.st.st_mode))
@@ -140,11 +137,11 @@ int ws_path_link(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 
 /* ---- removing and moving ---- */
 
-static int remove_name(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells, int flags)
+static int remove_name(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells,
+                       int flags)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
-                     TO_CHANGE, &place);
+    int error = find(wasi, &cells[0], &cells[1], WS_LINK_KEPT, TO_CHANGE, &place);
 
     if (error == P1_SUCCESS)
         error = ws_guard_above(wasi, &place);
@@ -167,12 +164,10 @@ int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place from = WS_PLACE;
     NACRE_AUTO(ws_place_guard) struct ws_place to = WS_PLACE;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
-                     TO_CHANGE, &from);
+    int error = find(wasi, &cells[0], &cells[1], WS_LINK_KEPT, TO_CHANGE, &from);
 
     if (error == P1_SUCCESS)
-        error = find(wasi, ws_u32(&cells[3]), ws_u32(&cells[4]), ws_u32(&cells[5]), WS_LINK_KEPT,
-                     TO_CHANGE, &to);
+        error = find(wasi, &cells[3], &cells[4], WS_LINK_KEPT, TO_CHANGE, &to);
     if (error == P1_SUCCESS && from.mount != to.mount)
         error = P1_XDEV;
     if (error == P1_SUCCESS)
@@ -200,8 +195,7 @@ int ws_path_readlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
     uint32_t room = ws_u32(&cells[4]);
     char target[NACRE_PATH_MAX];
     ssize_t length;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[1]), ws_u32(&cells[2]), WS_LINK_KEPT,
-                     TO_ASK, &place);
+    int error = find(wasi, &cells[0], &cells[1], WS_LINK_KEPT, TO_ASK, &place);
 
     if (error == P1_SUCCESS)
         error = must_exist(&place);
@@ -221,23 +215,24 @@ int ws_path_readlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
 int ws_path_filestat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
-    int error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]),
-                     links_of(ws_u32(&cells[1])), TO_ASK, &place);
+    int error = find(wasi, &cells[0], &cells[2], links_of(ws_u32(&cells[1])), TO_ASK, &place);
 
     if (error == P1_SUCCESS)
         error = must_exist(&place);
-    return error == P1_SUCCESS ? ws_filestat_put(wasi, ws_u32(&cells[4]), &place.st) : error;
+    if (error == P1_SUCCESS)
+        error = ws_filestat_put(wasi, ws_u32(&cells[4]), &place.st);
+    return error;
 }
 
-int ws_path_filestat_set_times(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+int ws_path_filestat_set_times(struct nacre_wasi *wasi,
+                               const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
     struct timespec times[2];
     int error = ws_times(ws_u64(&cells[4]), ws_u64(&cells[5]), ws_u32(&cells[6]), times);
 
     if (error == P1_SUCCESS)
-        error = find(wasi, ws_u32(&cells[0]), ws_u32(&cells[2]), ws_u32(&cells[3]),
-                     links_of(ws_u32(&cells[1])), TO_CHANGE, &place);
+        error = find(wasi, &cells[0], &cells[2], links_of(ws_u32(&cells[1])), TO_CHANGE, &place);
     if (error == P1_SUCCESS)
         error = must_exist(&place);
     if (error != P1_SUCCESS)

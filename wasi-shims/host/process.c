@@ -83,6 +83,11 @@ static bool clock_of(uint32_t id, clockid_t *ret_clock)
     }
 }
 
+static uint64_t ns_of(struct timespec time)
+{
+    return (uint64_t)time.tv_sec * NACRE_NS_PER_S + (uint64_t)time.tv_nsec;
+}
+
 int ws_clock_res_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     struct timespec time;
@@ -92,8 +97,7 @@ int ws_clock_res_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
         return P1_INVAL;
     if (clock_getres(clock, &time) != 0)
         return ws_errno(errno);
-    return ws_guest_put_u64(wasi, ws_u32(&cells[1]),
-                            (uint64_t)time.tv_sec * NACRE_NS_PER_S + (uint64_t)time.tv_nsec);
+    return ws_guest_put_u64(wasi, ws_u32(&cells[1]), ns_of(time));
 }
 
 int ws_clock_time_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
@@ -106,7 +110,7 @@ int ws_clock_time_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cell
         return P1_INVAL;
     if (clock_gettime(clock, &time) != 0)
         return ws_errno(errno);
-    ns = (uint64_t)time.tv_sec * NACRE_NS_PER_S + (uint64_t)time.tv_nsec;
+    ns = ns_of(time);
     if (clock == CLOCK_THREAD_CPUTIME_ID) {
         /* Counted from the run's first question: what this thread did for an earlier
          * run is none of the guest's business. */

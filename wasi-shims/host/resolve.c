@@ -124,8 +124,8 @@ enum quick { QUICK_DONE, QUICK_WALK };
  * kernel can't help; then nothing has been decided yet.
  */
 static enum quick resolve_quick(struct nacre_wasi *wasi, const struct ws_file *base,
-                                const char *path, enum ws_links links, struct ws_place *place,
-                                int *ret_error)
+                                const char *path, enum ws_links links,
+                                struct ws_place *place, int *ret_error)
 {
     char above[NACRE_PATH_MAX];
     size_t end = strlen(path), start;
@@ -201,7 +201,8 @@ static int walk_start(struct walk *walk, int fd)
 }
 
 /* `more` comes before what is left after the component that was just taken. */
-static int walk_prepend(struct walk *walk, const char *more, size_t length, const char *rest)
+static int walk_prepend(struct walk *walk, const char *more, size_t length,
+                        const char *rest)
 {
     size_t rest_length = strlen(rest);
 
@@ -224,6 +225,7 @@ static int walk_to_root(struct walk *walk)
 static int walk_up(struct walk *walk, const char *rest)
 {
     struct ws_place *place = walk->place;
+    struct ws_id came_from;
     struct stat st;
     int fd;
 
@@ -244,9 +246,9 @@ static int walk_up(struct walk *walk, const char *rest)
     place_move(place, fd, true);
     if (fstat(fd, &st) != 0)
         return ws_errno(errno);
-    walk->depth--;
+    came_from = walk->above[--walk->depth];
     /* Moved away under our feet: this is not the directory we came through. */
-    if (st.st_dev != walk->above[walk->depth].dev || st.st_ino != walk->above[walk->depth].ino)
+    if (st.st_dev != came_from.dev || st.st_ino != came_from.ino)
         return escape(walk->wasi, place->mount, walk->asked);
     path_pop(place->path);
     memmove(walk->rest, rest, strlen(rest) + 1);
@@ -304,8 +306,8 @@ static int walk_down(struct walk *walk, const char *name, const char *rest)
 }
 
 /* The last component.  *ret_done is false when it was a link that is to be followed. */
-static int walk_last(struct walk *walk, const char *name, size_t length, enum ws_links links,
-                     bool *ret_done)
+static int walk_last(struct walk *walk, const char *name, size_t length,
+                     enum ws_links links, bool *ret_done)
 {
     struct ws_place *place = walk->place;
 
@@ -355,7 +357,7 @@ static int walk_step(struct walk *walk, enum ws_links links, bool *ret_done)
     if (*next != '\0')
         return walk_down(walk, name, next);
     place->slash = *rest == '/';
-    return walk_last(walk, name, length, follow, ret_done);
+    return walk_last(walk, name, length, links, ret_done);
 }
 
 static int resolve_walk(struct nacre_wasi *wasi, const struct ws_file *base,

@@ -56,11 +56,11 @@ void nacre_audit_free(struct nacre_audit *audit); /* writes a checkpoint; accept
 NACRE_OWNED(nacre_audit)
 
 struct nacre_audit_run {
-    const char *run_id;
+    const char *run_id; /* 1 to 32 small letters, digits and '-' */
     const struct nacre_request *request;
     const struct nacre_tool *tool;     /* NULL when it could not be read */
     const char *tool_name;
-    const struct nacre_policy *policy;
+    const struct nacre_policy *policy; /* NULL when it could not be read */
     const struct nacre_plan *plan;     /* NULL when there was none */
     const char *executor;              /* name, or NULL */
 };

@@ -1,6 +1,7 @@
 #ifndef NACRE_EXECUTOR_H
 #define NACRE_EXECUTOR_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "nacre/plan.h"
@@ -37,6 +38,10 @@ struct nacre_executor_ops {
                               struct nacre_executor **ret_executor,
                               struct nacre_error *err);
 
+    /* Complete `features` by those of `wanted` that open() left aside, because finding
+     * out costs more than a run.  From several threads. */
+    void (*probe)(struct nacre_executor *executor, uint32_t wanted);
+
     /*
      * Run `tool` to its end.  NACRE_OK means "the guest ran and `result` says how it
      * ended", even if it trapped; NACRE_ERR_NOT_RUNNABLE or NACRE_ERR_UNAVAILABLE
@@ -59,9 +64,9 @@ struct nacre_executor_ops {
 /* First member of every backend's own struct. */
 struct nacre_executor {
     const struct nacre_executor_ops *ops;
-    uint32_t features; /* set by open(), mask of enum nacre_feature */
+    _Atomic uint32_t features; /* mask of enum nacre_feature; grows by probe() only */
     struct nacre_mechanism mechanisms[NACRE_MECHANISMS_MAX]; /* its walls, probed */
-    uint32_t mechanism_count;
+    _Atomic uint32_t mechanism_count; /* likewise */
 };
 
 /* The one place that calls ops->run(): what holds for every backend is checked here. */

@@ -14,7 +14,7 @@
 
 struct nacre_mount_request {
     const char *guest;
-    const char *host;
+    const char *host; /* absolute: a relative one is refused */
     char mode; /* 'r' read-only, 'w' read-write, 0: what the policy grants */
 };
 
@@ -25,7 +25,7 @@ struct nacre_mount_request {
 struct nacre_request {
     const char *const *arguments; /* NULL-terminated, without the tool's name; or NULL */
     const char *const *environment; /* NULL-terminated "K=V"; or NULL */
-    const char *workspace;          /* host directory for /workspace, or NULL: private */
+    const char *workspace; /* host directory for /workspace, absolute; or NULL: private */
     const struct nacre_mount_request *mounts;
     uint32_t mount_count;
     int input_fd;         /* the guest's stdin; 0 is the caller's own, -1 is empty */
@@ -119,7 +119,8 @@ struct nacre_plan {
     uint32_t required; /* mask of enum nacre_feature */
     struct nacre_decision *decisions;
     uint32_t decision_count;
-    char **denied_host_paths; /* absolute; for identity checks at the mounts */
+    char **denied_host_paths; /* absolute; for identity checks at the mounts.  Where a mount
+                                 puts a denied guest name elsewhere, that place too */
     uint32_t denied_host_count;
     struct nacre_digest digest; /* over all that a sandbox is made of: policy, mounts,
                                    limits but fuel and time, session, agent */
