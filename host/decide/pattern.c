@@ -9,8 +9,15 @@
 
 #include "nacre/decide.h"
 
-/* An honest command needs thousands of steps; a million takes tens of milliseconds. */
-#define MATCH_STEPS_MAX 1000000
+/*
+ * PCRE2 counts its match limit anew at each place where a match could begin, so that a
+ * long subject multiplies it: 10,000 letters took 7 s.  The steps are therefore counted
+ * by a callout before every item, over the whole subject; a loop that ran over
+ * characters since the last one costs by their number.  At most 0.2 s were measured.
+ */
+#define SUBJECT_BYTES_MAX ((size_t)32 << 10)
+#define STEPS_MAX 2000000
+#define CHARACTERS_PER_STEP 16
 #define MATCH_DEPTH_MAX 50000
 #define MATCH_HEAP_KIB_MAX (32 * 1024)
 
@@ -52,7 +59,7 @@ static enum nacre_status compile(struct nacre_pattern *pattern, const char *text
     pattern->limits = pcre2_match_context_create(pattern->memory);
     if (!pattern->limits)
         return fail_memory(ret_offset, err);
-    pcre2_set_match_limit(pattern->limits, MATCH_STEPS_MAX);
+    pcre2_set_match_limit(pattern->limits, STEPS_MAX);
     pcre2_set_depth_limit(pattern->limits, MATCH_DEPTH_MAX);
     pcre2_set_heap_limit(pattern->limits, MATCH_HEAP_KIB_MAX);
 
@@ -61,7 +68,8 @@ static enum nacre_status compile(struct nacre_pattern *pattern, const char *text
         return fail_memory(ret_offset, err);
     pattern->code =
         pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
-                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, context);
+                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT, &code,
+                      &offset, context);
     pcre2_compile_context_free(context);
     if (pattern->code)
         return NACRE_OK;
@@ -100,17 +108,41 @@ void nacre_pattern_free(struct nacre_pattern *pattern)
     free(pattern);
 }
 
+struct effort {
+    size_t steps;
+    size_t at; /* where in the subject the last step was */
+};
+
+static int count_step(pcre2_callout_block *block, void *data)
+{
+    struct effort *effort = data;
+
+    effort->steps++;
+    if (block->current_position > effort->at)
+        effort->steps += (block->current_position - effort->at) / CHARACTERS_PER_STEP;
+    effort->at = block->current_position;
+    return effort->steps > STEPS_MAX ? PCRE2_ERROR_CALLOUT : 0;
+}
+
 bool nacre_pattern_matches(const struct nacre_pattern *pattern, const char *subject,
                            size_t count)
 {
-    /* One pair is enough for "does it occur?", and each call has its own: threads. */
-    pcre2_match_data *data = pcre2_match_data_create(1, pattern->memory);
-    int found;
+    pcre2_match_data *data;
+    pcre2_match_context *limits;
+    struct effort effort = { 0 };
+    int found = PCRE2_ERROR_NOMEMORY;
 
-    if (!data)
+    if (count > SUBJECT_BYTES_MAX)
         return true;
-    found = pcre2_match(pattern->code, (PCRE2_SPTR)subject, count, 0, 0, data,
-                        pattern->limits);
+    /* Of this call alone, because threads share the pattern.  One pair will do. */
+    data = pcre2_match_data_create(1, pattern->memory);
+    limits = pcre2_match_context_copy(pattern->limits);
+    if (data && limits) {
+        (void)pcre2_set_callout(limits, count_step, &effort);
+        found = pcre2_match(pattern->code, (PCRE2_SPTR)subject, count, 0, 0, data,
+                            limits);
+    }
+    pcre2_match_context_free(limits);
     pcre2_match_data_free(data);
     return found != PCRE2_ERROR_NOMATCH;
 }

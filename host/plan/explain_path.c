@@ -208,6 +208,17 @@ static void answer_visible(const struct question *question, struct nacre_answer 
                      question->guest[0] == '/' ? question->guest : question->host);
 }
 
+/* git runs what lies there, on the host: see NACRE_HOOKS. */
+static bool is_hook(const struct question *question)
+{
+    const struct candidate *at = question->at;
+    const char *rest;
+
+    return nacre_has_hooks(at->host, at->writable) &&
+           nacre_path_is_below(question->guest, at->guest, &rest) &&
+           nacre_path_is_below(rest, NACRE_HOOKS, NULL);
+}
+
 static void fill_answer(const struct question *question, struct nacre_answer *answer)
 {
     const struct nacre_policy *policy = question->policy;
@@ -222,10 +233,16 @@ static void fill_answer(const struct question *question, struct nacre_answer *an
         return;
     }
     denied = answer_denied(question, answer);
-    if (!is_visible(question->at))
+    if (!is_visible(question->at)) {
         answer_invisible(question, denied, answer);
-    else if (!denied)
+    } else if (!denied && is_hook(question)) {
+        nacre_answer_say(answer, "(built in)", 0, (struct nacre_place){ 0 },
+                         "%s is closed: git would run on the host what a guest puts there",
+                         question->shown);
+        nacre_answer_fix(answer, "mount it read-only: then it can be read");
+    } else if (!denied) {
         answer_visible(question, answer);
+    }
 }
 
 enum nacre_status nacre_explain_path(const struct nacre_policy *policy,

@@ -142,6 +142,25 @@ static void say_denied(struct draft *draft, const struct candidates *list)
     }
 }
 
+static void say_hooks(struct draft *draft)
+{
+    struct nacre_decision decision = {
+        .rule = "(built in)",
+        .verdict = NACRE_VERDICT_DENY,
+        .what = NACRE_HOOKS " of a writable mount: git would run on the host what a guest "
+                            "puts there",
+        .mechanism = DENIED_WALL,
+        .fix = "mount it read-only: then it can be read",
+    };
+
+    for (uint32_t i = 0; i < draft->plan->mount_count; i++) {
+        if (nacre_has_hooks(draft->plan->mounts[i].host, draft->plan->mounts[i].writable)) {
+            nacre_draft_add(draft, &decision);
+            return;
+        }
+    }
+}
+
 /* ---- the mounts themselves ---- */
 
 /* Adds a copy of `name` unless it is there; the array has room. */
@@ -159,7 +178,7 @@ static bool add_name(char **names, uint32_t *count, const char *name)
 
 static bool fill_denied(struct nacre_mount *mount, const struct candidates *list)
 {
-    mount->denied = calloc(2 * list->denied_count + 1, sizeof(*mount->denied));
+    mount->denied = calloc(2 * list->denied_count + 2, sizeof(*mount->denied));
     if (!mount->denied)
         return false;
     for (size_t i = 0; i < list->denied_count; i++) {
@@ -174,7 +193,8 @@ static bool fill_denied(struct nacre_mount *mount, const struct candidates *list
             !add_name(mount->denied, &mount->denied_count, rest))
             return false;
     }
-    return true;
+    return !nacre_has_hooks(mount->host, mount->writable) ||
+           add_name(mount->denied, &mount->denied_count, NACRE_HOOKS);
 }
 
 static bool fill_covered(struct nacre_mount *mount, const struct candidates *list)
@@ -253,8 +273,9 @@ void nacre_draft_filesystem(struct draft *draft)
         plan->required |= NACRE_FEATURE_FS_FULL;
     if (plan->mount_count > 0)
         plan->required |= NACRE_FEATURE_FS_BENEATH;
-    if (plan->mount_count > 0 && plan->denied_host_count > 0)
-        plan->required |= NACRE_FEATURE_FS_DENIED;
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (plan->mounts[i].denied_count > 0 || plan->denied_host_count > 0)
+            plan->required |= NACRE_FEATURE_FS_DENIED;
 
     say_mode(draft);
     for (size_t i = 0; i < list.count; i++) {
@@ -266,4 +287,5 @@ void nacre_draft_filesystem(struct draft *draft)
             say_candidate(draft, candidate);
     }
     say_denied(draft, &list);
+    say_hooks(draft);
 }

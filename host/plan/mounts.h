@@ -1,6 +1,8 @@
 #ifndef NACRE_MOUNTS_H
 #define NACRE_MOUNTS_H
 
+#include <string.h>
+
 #include "nacre/plan.h"
 
 /*
@@ -66,6 +68,13 @@ const struct candidate *nacre_candidates_at(const struct candidates *list,
 const char *nacre_candidate_decide(const struct nacre_policy *policy,
                                    const struct candidate *candidate,
                                    struct nacre_decision *ret_decision);
+
+/* What no guest may have in a directory of the host that it may write: git runs it. */
+#define NACRE_HOOKS ".git/hooks"
+static inline bool nacre_has_hooks(const char *host, bool writable)
+{
+    return host && writable && strcmp(host, "/") != 0;
+}
 
 /* "add under spec....mount_paths: - {path: P, permissions: ro}" as it fits the policy. */
 void nacre_mount_fix(const struct nacre_policy *policy, const char *path, bool writable,

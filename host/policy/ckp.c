@@ -374,71 +374,75 @@ _Static_assert(sizeof(enum nacre_level) == sizeof(unsigned),
 
 #define SCHEMA(table) { .keys = table, .count = NACRE_COUNT(table) }
 #define REQUIRED(words) .required = true, .example = words
-#define SECTION(key, inner) .name = key, .type = NACRE_KEY_SECTION, .section = &(inner)
+#define SECTION(key, inner) .name = key, .type = NACRE_SCHEMA_SECTION, .section = &(inner)
 #define WORD(key, TARGET, member, list)                                       \
-    .name = key, .type = NACRE_KEY_WORD, .offset = offsetof(TARGET, member),  \
+    .name = key, .type = NACRE_SCHEMA_WORD, .offset = offsetof(TARGET, member),  \
     .place_offset = offsetof(TARGET, member##_place), .words = list,          \
     .word_count = NACRE_COUNT(list)
-#define FLAG(key, member) \
-    .name = key, .type = NACRE_KEY_FLAG, .offset = offsetof(struct nacre_policy, member)
+#define FLAG(key, member)                   \
+    .name = key, .type = NACRE_SCHEMA_FLAG, \
+    .offset = offsetof(struct nacre_policy, member)
 #define LIMIT(key, member, least, most)   \
-    .name = key, .type = NACRE_KEY_LIMIT, \
+    .name = key, .type = NACRE_SCHEMA_LIMIT, \
     .offset = offsetof(struct nacre_policy, member), .min = least, .max = most
-#define TEXT(key, setter) .name = key, .type = NACRE_KEY_TEXT, .set = setter
-#define LIST(key, setter) .name = key, .type = NACRE_KEY_LIST, .set = setter
-#define OPEN(key, setter) .name = key, .type = NACRE_KEY_OPEN, .set = setter
+#define TEXT(key, setter) .name = key, .type = NACRE_SCHEMA_TEXT, .set = setter
+#define LIST(key, setter) .name = key, .type = NACRE_SCHEMA_LIST, .set = setter
+#define OPEN(key, setter) .name = key, .type = NACRE_SCHEMA_OPEN, .set = setter
 
-static const struct nacre_key mount_keys[] = {
+static const struct nacre_schema_key mount_keys[] = {
     { TEXT("path", set_mount_path), REQUIRED("path: /workspace") },
-    { .name = "permissions", .type = NACRE_KEY_WORD, REQUIRED("permissions: ro, or rw"),
+    { .name = "permissions",
+      .type = NACRE_SCHEMA_WORD,
+      REQUIRED("permissions: ro, or rw"),
       .offset = offsetof(struct nacre_ckp_mount, permissions),
       .place_offset = offsetof(struct nacre_ckp_mount, rule.permissions_place),
-      .words = permission_words, .word_count = NACRE_COUNT(permission_words) },
+      .words = permission_words,
+      .word_count = NACRE_COUNT(permission_words) },
 };
 const struct nacre_schema nacre_ckp_mount_schema = SCHEMA(mount_keys);
 
-static const struct nacre_key ssrf_keys[] = {
+static const struct nacre_schema_key ssrf_keys[] = {
     { FLAG("enabled", network.ssrf_enabled) },
     { FLAG("block_private_ips", network.block_private_ips) },
     { FLAG("dns_pinning", network.dns_pinning) },
 };
 static const struct nacre_schema ssrf_schema = SCHEMA(ssrf_keys);
 
-static const struct nacre_key network_keys[] = {
+static const struct nacre_schema_key network_keys[] = {
     { WORD("mode", struct nacre_policy, network.mode, network_words) },
     { LIST("allowed_hosts", set_hosts) },
     { SECTION("ssrf_protection", ssrf_schema) },
 };
 static const struct nacre_schema network_schema = SCHEMA(network_keys);
 
-static const struct nacre_key filesystem_keys[] = {
+static const struct nacre_schema_key filesystem_keys[] = {
     { WORD("mode", struct nacre_policy, filesystem.mode, filesystem_words) },
     { LIST("mount_paths", set_mounts) },
     { LIST("denied_paths", set_denied) },
 };
 static const struct nacre_schema filesystem_schema = SCHEMA(filesystem_keys);
 
-static const struct nacre_key leak_keys[] = {
+static const struct nacre_schema_key leak_keys[] = {
     { FLAG("enabled", secrets.leak_detection) },
     { LIMIT("patterns", secrets.leak_patterns, 0, 10000) },
 };
 static const struct nacre_schema leak_schema = SCHEMA(leak_keys);
 
-static const struct nacre_key secrets_keys[] = {
+static const struct nacre_schema_key secrets_keys[] = {
     { WORD("injection", struct nacre_policy, secrets.injection, injection_words) },
     { TEXT("encryption", set_encryption) },
     { SECTION("leak_detection", leak_schema), .set = enter_leak_detection },
 };
 static const struct nacre_schema secrets_schema = SCHEMA(secrets_keys);
 
-static const struct nacre_key shell_keys[] = {
+static const struct nacre_schema_key shell_keys[] = {
     { WORD("mode", struct nacre_policy, shell.mode, shell_words) },
     { LIST("blocked_commands", set_commands) },
     { LIST("blocked_patterns", set_patterns) },
 };
 static const struct nacre_schema shell_schema = SCHEMA(shell_keys);
 
-static const struct nacre_key capability_keys[] = {
+static const struct nacre_schema_key capability_keys[] = {
     { SECTION("network", network_schema) },
     { SECTION("filesystem", filesystem_schema) },
     { SECTION("secrets", secrets_schema), .set = enter_secrets },
@@ -446,7 +450,7 @@ static const struct nacre_key capability_keys[] = {
 };
 static const struct nacre_schema capability_schema = SCHEMA(capability_keys);
 
-static const struct nacre_key limit_keys[] = {
+static const struct nacre_schema_key limit_keys[] = {
     { LIMIT("memory_mb", limits.memory_mb, 1, 1048576) },
     { LIMIT("cpu_shares", limits.cpu_shares, 2, 262144) },
     { LIMIT("max_processes", limits.max_processes, 1, 4194304) },
@@ -456,7 +460,7 @@ static const struct nacre_key limit_keys[] = {
 };
 static const struct nacre_schema limit_schema = SCHEMA(limit_keys);
 
-static const struct nacre_key spec_keys[] = {
+static const struct nacre_schema_key spec_keys[] = {
     { WORD("level", struct nacre_policy, level, level_words),
       REQUIRED("level: wasm, or another of none, process, container, vm") },
     { WORD("runtime", struct nacre_policy, runtime, runtime_words) },
@@ -465,7 +469,7 @@ static const struct nacre_key spec_keys[] = {
 };
 static const struct nacre_schema spec_schema = SCHEMA(spec_keys);
 
-static const struct nacre_key metadata_keys[] = {
+static const struct nacre_schema_key metadata_keys[] = {
     { TEXT("name", set_name), REQUIRED("name: NAME") },
     { TEXT("version", set_version) },
     { OPEN("labels", set_labels) },
@@ -473,7 +477,7 @@ static const struct nacre_key metadata_keys[] = {
 };
 static const struct nacre_schema metadata_schema = SCHEMA(metadata_keys);
 
-static const struct nacre_key document_keys[] = {
+static const struct nacre_schema_key document_keys[] = {
     { TEXT("claw", set_claw), REQUIRED("claw: \"" CKP_VERSION "\"") },
     { TEXT("kind", set_kind), REQUIRED("kind: Sandbox") },
     { SECTION("metadata", metadata_schema), REQUIRED("metadata: {name: NAME}") },

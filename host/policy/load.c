@@ -47,9 +47,11 @@ static enum nacre_status read_policy(int fd, const char *path,
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
     struct stat info;
     enum nacre_status status;
+    char shown[NACRE_SHOWN];
 
     if (fstat(fd, &info) < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "policy '%.200s'", path);
+        return nacre_fail(err, NACRE_ERR_IO, "policy '%s'",
+                          nacre_text_shown(shown, path));
     if (!S_ISREG(info.st_mode))
         return fail_reference(err, path, "not a regular file; a policy is a YAML file");
     status = nacre_buf_read(&buf, fd, err);
@@ -58,7 +60,7 @@ static enum nacre_status read_policy(int fd, const char *path,
                              "the document is larger than %zu bytes",
                              NACRE_YAML_BYTES_MAX);
     if (status != NACRE_OK)
-        return nacre_fail_context(err, path);
+        return nacre_fail_context(err, nacre_text_shown(shown, path));
     return nacre_policy_parse(path, buf.bytes, buf.size, ret_policy, err);
 }
 
@@ -138,7 +140,7 @@ static enum nacre_status load_wanted(const struct wanted *wanted,
     for (size_t i = 0; policy_dirs && policy_dirs[i]; i++) {
         NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
-        char path[NACRE_PATH_MAX];
+        char path[NACRE_PATH_MAX], shown[NACRE_SHOWN];
         int length =
             snprintf(path, sizeof(path), "%s/%s.yaml", policy_dirs[i], wanted->name);
         enum nacre_status status;
@@ -151,7 +153,8 @@ static enum nacre_status load_wanted(const struct wanted *wanted,
             continue;
         /* Not skipped: a later directory must not replace what can't be read here. */
         if (fd < 0)
-            return nacre_fail(err, NACRE_ERR_IO, "policy '%.200s'", path);
+            return nacre_fail(err, NACRE_ERR_IO, "policy '%s'",
+                              nacre_text_shown(shown, path));
         status = read_policy(fd, path, &policy, err);
         if (status == NACRE_OK)
             status = check_identity(wanted, policy, err);

@@ -107,7 +107,7 @@ enum nacre_status nacre_schema_copy(const char *text, char **ret_text,
     return NACRE_OK;
 }
 
-static enum nacre_status read_word(const struct nacre_key *key,
+static enum nacre_status read_word(const struct nacre_schema_key *key,
                                    const struct nacre_reading *at,
                                    const struct nacre_node *node, char *target,
                                    struct nacre_error *err)
@@ -134,7 +134,7 @@ static enum nacre_status read_word(const struct nacre_key *key,
                               nearest ? "'?" : "");
 }
 
-static enum nacre_status read_flag(const struct nacre_key *key,
+static enum nacre_status read_flag(const struct nacre_schema_key *key,
                                    const struct nacre_reading *at,
                                    const struct nacre_node *node, char *target,
                                    struct nacre_error *err)
@@ -167,7 +167,7 @@ static bool is_decimal(const char *text)
     return length > 0 && text[length] == '\0' && (text[0] != '0' || length == 1);
 }
 
-static enum nacre_status read_limit(const struct nacre_key *key,
+static enum nacre_status read_limit(const struct nacre_schema_key *key,
                                     const struct nacre_reading *at,
                                     const struct nacre_node *node, char *target,
                                     struct nacre_error *err)
@@ -192,30 +192,30 @@ static enum nacre_status read_limit(const struct nacre_key *key,
     return NACRE_OK;
 }
 
-static enum nacre_status read_key(const struct nacre_key *key,
+static enum nacre_status read_key(const struct nacre_schema_key *key,
                                   const struct nacre_reading *at,
                                   const struct nacre_node *node, void *target,
                                   struct nacre_error *err)
 {
     enum nacre_status status = NACRE_OK;
 
-    assert(key->type != NACRE_KEY_NONE);
+    assert(key->type != NACRE_SCHEMA_NONE);
     switch (key->type) {
-    case NACRE_KEY_SECTION:
+    case NACRE_SCHEMA_SECTION:
         if (node->kind == NACRE_NODE_MAPPING && key->set)
             status = key->set(at, node, target, err);
         return status == NACRE_OK ? nacre_schema_read(key->section, at, node, target, err)
                                   : status;
-    case NACRE_KEY_WORD:
+    case NACRE_SCHEMA_WORD:
         return read_word(key, at, node, target, err);
-    case NACRE_KEY_FLAG:
+    case NACRE_SCHEMA_FLAG:
         return read_flag(key, at, node, target, err);
-    case NACRE_KEY_LIMIT:
+    case NACRE_SCHEMA_LIMIT:
         return read_limit(key, at, node, target, err);
-    case NACRE_KEY_TEXT:
+    case NACRE_SCHEMA_TEXT:
         status = nacre_schema_want_text(at, node, err);
         return status == NACRE_OK ? key->set(at, node, target, err) : status;
-    case NACRE_KEY_LIST:
+    case NACRE_SCHEMA_LIST:
         if (node->kind != NACRE_NODE_LIST)
             return fail_type(at, node, "a list", err);
         if (node->count > NACRE_LIST_MAX)
@@ -224,17 +224,17 @@ static enum nacre_status read_key(const struct nacre_key *key,
                 "%s: a list may have at most %d entries, this one has %zu", at->where,
                 NACRE_LIST_MAX, node->count);
         return key->set(at, node, target, err);
-    case NACRE_KEY_OPEN:
+    case NACRE_SCHEMA_OPEN:
         if (node->kind != NACRE_NODE_MAPPING)
             return fail_type(at, node, "a mapping", err);
         return key->set(at, node, target, err);
-    case NACRE_KEY_NONE:
+    case NACRE_SCHEMA_NONE:
         break;
     }
     abort();
 }
 
-static const struct nacre_key *find_key(const struct nacre_schema *schema,
+static const struct nacre_schema_key *find_key(const struct nacre_schema *schema,
                                         const char *name)
 {
     for (size_t i = 0; i < schema->count; i++)
@@ -257,7 +257,7 @@ enum nacre_status nacre_schema_read(const struct nacre_schema *schema,
         if (!find_key(schema, child->key))
             return fail_unknown(schema, at, child, err);
     for (size_t i = 0; i < schema->count; i++) {
-        const struct nacre_key *key = &schema->keys[i];
+        const struct nacre_schema_key *key = &schema->keys[i];
         const struct nacre_node *child = nacre_node_find(node, key->name);
         struct nacre_reading inner = reading_key(at, key->name);
         enum nacre_status status;

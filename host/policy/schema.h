@@ -10,15 +10,15 @@
  * decides how to read the rest comes first in the table.
  */
 
-enum nacre_key_type {
-    NACRE_KEY_NONE,    /* a forgotten type */
-    NACRE_KEY_SECTION, /* a mapping with a schema of its own */
-    NACRE_KEY_WORD,    /* one of `words`, as a 1-based enum */
-    NACRE_KEY_FLAG,    /* true or false, as a struct nacre_flag */
-    NACRE_KEY_LIMIT,   /* a whole number, as a struct nacre_limit */
-    NACRE_KEY_TEXT,    /* a text, for `set` */
-    NACRE_KEY_LIST,    /* a list of at most NACRE_LIST_MAX entries, for `set` */
-    NACRE_KEY_OPEN,    /* a mapping with any keys, for `set` */
+enum nacre_schema_type {
+    NACRE_SCHEMA_NONE,    /* a forgotten type */
+    NACRE_SCHEMA_SECTION, /* a mapping with a schema of its own */
+    NACRE_SCHEMA_WORD,    /* one of `words`, as a 1-based enum */
+    NACRE_SCHEMA_FLAG,    /* true or false, as a struct nacre_flag */
+    NACRE_SCHEMA_LIMIT,   /* a whole number, as a struct nacre_limit */
+    NACRE_SCHEMA_TEXT,    /* a text, for `set` */
+    NACRE_SCHEMA_LIST,    /* a list of at most NACRE_LIST_MAX entries, for `set` */
+    NACRE_SCHEMA_OPEN,    /* a mapping with any keys, for `set` */
 };
 
 #define NACRE_LIST_MAX 1000
@@ -29,9 +29,9 @@ struct nacre_reading {
     char where[128];
 };
 
-struct nacre_key {
+struct nacre_schema_key {
     const char *name;
-    enum nacre_key_type type;
+    enum nacre_schema_type type;
     bool required;
     const char *example; /* of a required key, for who left it out */
     size_t offset;       /* WORD, FLAG, LIMIT: of the member; never 0 */
@@ -47,7 +47,7 @@ struct nacre_key {
 };
 
 struct nacre_schema {
-    const struct nacre_key *keys;
+    const struct nacre_schema_key *keys;
     size_t count;
 };
 

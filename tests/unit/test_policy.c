@@ -161,7 +161,7 @@ static void check_schema(const struct nacre_schema *schema, int depth)
     assert_true(depth < 8);
     assert_true(schema->count > 0);
     for (size_t i = 0; i < schema->count; i++) {
-        const struct nacre_key *key = &schema->keys[i];
+        const struct nacre_schema_key *key = &schema->keys[i];
 
         assert_non_null(key->name);
         print_message("%*s%s\n", 2 * depth, "", key->name);
@@ -169,27 +169,27 @@ static void check_schema(const struct nacre_schema *schema, int depth)
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(key->name, schema->keys[k].name);
         switch (key->type) {
-        case NACRE_KEY_SECTION:
+        case NACRE_SCHEMA_SECTION:
             assert_non_null(key->section);
             check_schema(key->section, depth + 1);
             break;
-        case NACRE_KEY_WORD:
+        case NACRE_SCHEMA_WORD:
             assert_true(key->offset > 0 && key->place_offset > 0 && key->word_count > 1);
             for (size_t k = 0; k < key->word_count; k++)
                 assert_true(key->words[k][0] != '\0');
             break;
-        case NACRE_KEY_FLAG:
+        case NACRE_SCHEMA_FLAG:
             assert_true(key->offset > 0);
             break;
-        case NACRE_KEY_LIMIT:
+        case NACRE_SCHEMA_LIMIT:
             assert_true(key->offset > 0 && key->min < key->max);
             break;
-        case NACRE_KEY_TEXT:
-        case NACRE_KEY_LIST:
-        case NACRE_KEY_OPEN:
+        case NACRE_SCHEMA_TEXT:
+        case NACRE_SCHEMA_LIST:
+        case NACRE_SCHEMA_OPEN:
             assert_non_null(key->set);
             break;
-        case NACRE_KEY_NONE:
+        case NACRE_SCHEMA_NONE:
             fail_msg("%s has no type", key->name);
         }
     }
@@ -417,8 +417,7 @@ static const struct {
       "%2/later.yaml:4:9: version 1.0.0 was asked for, but metadata.version is missing" },
     { "liar", NACRE_ERR_PARSE,
       "%1/liar.yaml:4:9: metadata.name is 'both', but the file was found by the name "
-      "'liar'; "
-      "they must be equal" },
+      "'liar'; they must be equal" },
     { "linked", NACRE_ERR_PARSE,
       "%1/linked.yaml:4:9: metadata.name is 'later', but the file was found by the name "
       "'linked'; they must be equal" },
@@ -438,21 +437,17 @@ static const struct {
     { "/dev/zero", NACRE_ERR_USAGE,
       "policy '/dev/zero': not a regular file; a policy is a YAML file" },
     { "", NACRE_ERR_USAGE,
-      "policy '': a name is 1 to 63 letters, digits and hyphens; a file is given with "
-      "a '/' or "
-      "ends in .yaml" },
-    { "a\nb", NACRE_ERR_USAGE,
-      "policy 'a\\x0ab': a name is 1 to 63 letters, digits and hyphens; a file is "
-      "given with a "
+      "policy '': a name is 1 to 63 letters, digits and hyphens; a file is given with a "
       "'/' or ends in .yaml" },
+    { "a\nb", NACRE_ERR_USAGE,
+      "policy 'a\\x0ab': a name is 1 to 63 letters, digits and hyphens; a file is given "
+      "with a '/' or ends in .yaml" },
     { "..", NACRE_ERR_USAGE,
-      "policy '..': a name is 1 to 63 letters, digits and hyphens; a file is given "
-      "with a '/' "
-      "or ends in .yaml" },
+      "policy '..': a name is 1 to 63 letters, digits and hyphens; a file is given with "
+      "a '/' or ends in .yaml" },
     { "https://x.example/p.yaml", NACRE_ERR_USAGE,
       "policy 'https://x.example/p.yaml': only claw:// URIs, names and files are "
-      "policies; "
-      "expected claw://local/sandbox/NAME" },
+      "policies; expected claw://local/sandbox/NAME" },
     { "claw://", NACRE_ERR_USAGE,
       "policy 'claw://': expected claw://local/sandbox/NAME[@VERSION] or "
       "claw://sandbox/NAME" },
@@ -469,16 +464,14 @@ static const struct {
       "claw://local/sandbox/NAME" },
     { "claw://registry/ns/both@1.0.0", NACRE_ERR_USAGE,
       "policy 'claw://registry/ns/both@1.0.0': no registry is known here; copy the "
-      "policy into "
-      "a policy directory" },
+      "policy into a policy directory" },
     { "claw://local/sandbox/", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/': a name is made of letters, digits and hyphens" },
     { "claw://local/sandbox/..", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/..': a name is made of letters, digits and hyphens" },
     { "claw://local/sandbox/../first/both", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/../first/both': a name is made of letters, digits "
-      "and "
-      "hyphens" },
+      "and hyphens" },
     { "claw://local/sandbox/both?x=1", NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/both?x=1': a name is made of letters, digits and "
       "hyphens" },
@@ -498,8 +491,7 @@ static const struct {
       NACRE_ERR_USAGE,
       "policy 'claw://local/sandbox/"
       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa': a name has "
-      "at most "
-      "63 characters" },
+      "at most 63 characters" },
 };
 
 static void a_reference_leads_to_one_policy_or_says_why_not(void **state)

@@ -58,8 +58,8 @@ enum nacre_status nacre_wasi_link(struct wasmtime_linker *linker, struct nacre_e
         void *env = (void *)(uintptr_t)&functions[i];
         wasm_functype_t *type = make_type(functions[i].signature);
         wasmtime_error_t *error = wasmtime_linker_define_func_unchecked(
-            linker, NACRE_WASI_MODULE, strlen(NACRE_WASI_MODULE), name, strlen(name), type,
-            enter, env, NULL);
+            linker, NACRE_WASI_MODULE, strlen(NACRE_WASI_MODULE), name, strlen(name),
+            type, enter, env, NULL);
 
         wasm_functype_delete(type);
         if (error) {

@@ -215,7 +215,8 @@ int ws_path_readlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
 int ws_path_filestat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
-    int error = find(wasi, &cells[0], &cells[2], links_of(ws_u32(&cells[1])), TO_ASK, &place);
+    enum ws_links links = links_of(ws_u32(&cells[1]));
+    int error = find(wasi, &cells[0], &cells[2], links, TO_ASK, &place);
 
     if (error == P1_SUCCESS)
         error = must_exist(&place);
@@ -228,11 +229,12 @@ int ws_path_filestat_set_times(struct nacre_wasi *wasi,
                                const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
+    enum ws_links links = links_of(ws_u32(&cells[1]));
     struct timespec times[2];
     int error = ws_times(ws_u64(&cells[4]), ws_u64(&cells[5]), ws_u32(&cells[6]), times);
 
     if (error == P1_SUCCESS)
-        error = find(wasi, &cells[0], &cells[2], links_of(ws_u32(&cells[1])), TO_CHANGE, &place);
+        error = find(wasi, &cells[0], &cells[2], links, TO_CHANGE, &place);
     if (error == P1_SUCCESS)
         error = must_exist(&place);
     if (error != P1_SUCCESS)

@@ -16,8 +16,9 @@ NACRE_MUST_CHECK enum nacre_status nacre_pattern_compile(const char *text,
 void nacre_pattern_free(struct nacre_pattern *pattern);
 
 /*
- * Does `pattern` occur in `subject`?  Whatever can't be decided (invalid UTF-8, a
- * match or depth limit reached) counts as a match: these patterns deny.
+ * Does `pattern` occur in `subject`?  Whatever can't be decided (invalid UTF-8, more
+ * than 32 KiB, a limit on steps or depth reached) counts as a match: these patterns
+ * deny.
  */
 bool nacre_pattern_matches(const struct nacre_pattern *pattern, const char *subject,
                            size_t count);

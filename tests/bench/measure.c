@@ -1,0 +1,270 @@
+#include "measure.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BLOCK_CALLS 50
+#define WARM_UP_CALLS 100
+#define LIVE_BEFORE 2
+#define LIVE_COUNTED 8
+#define PROCESSES_MAX 32768
+
+void measure_die(const char *format, ...)
+{
+    va_list arguments;
+
+    (void)fprintf(stderr, "%s: ", program_invocation_short_name);
+    va_start(arguments, format);
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+    /* Not exit(): other threads may be inside the engine. */
+    _exit(1);
+}
+
+uint64_t measure_now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint32_t measure_count(const char *text)
+{
+    char *end;
+    unsigned long value;
+
+    errno = 0;
+    value = strtoul(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end || errno || value == 0 || value > 10000000)
+        measure_die("expected a number from 1 to 10000000 instead of '%s'", text);
+    return (uint32_t)value;
+}
+
+void measure_print(const char *row, const char *metric, uint64_t value)
+{
+    if (printf("%s\t%s\t%" PRIu64 "\n", row, metric, value) < 0 || fflush(stdout) != 0)
+        measure_die("can't write the findings: %s", strerror(errno));
+}
+
+static void *allocate(size_t count, size_t size)
+{
+    void *room = calloc(count, size);
+
+    if (!room)
+        measure_die("out of memory");
+    return room;
+}
+
+/* ---- times ---- */
+
+static int by_size(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+static void run_block(const struct measure_variant *variant, uint64_t *ret_samples,
+                      uint32_t count)
+{
+    if (variant->enter)
+        variant->enter(variant->data);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t start = measure_now_ns();
+
+        variant->call(variant->data);
+        ret_samples[i] = measure_now_ns() - start;
+    }
+    if (variant->leave)
+        variant->leave(variant->data);
+}
+
+void measure_by_turns(struct measure_variant *variants, size_t variant_count, uint32_t count)
+{
+    uint64_t warm_up[WARM_UP_CALLS];
+
+    for (size_t v = 0; v < variant_count; v++) {
+        variants[v].samples_ns = allocate(count, sizeof(uint64_t));
+        run_block(&variants[v], warm_up, count < WARM_UP_CALLS ? count : WARM_UP_CALLS);
+    }
+    for (uint32_t done = 0; done < count; done += BLOCK_CALLS) {
+        uint32_t block = count - done < BLOCK_CALLS ? count - done : BLOCK_CALLS;
+
+        for (size_t v = 0; v < variant_count; v++)
+            run_block(&variants[v], variants[v].samples_ns + done, block);
+    }
+    for (size_t v = 0; v < variant_count; v++) {
+        uint64_t *samples = variants[v].samples_ns;
+
+        qsort(samples, count, sizeof(*samples), by_size);
+        measure_print(variants[v].row, "p50_ns", samples[count / 2]);
+        measure_print(variants[v].row, "p99_ns", samples[(uint64_t)count * 99 / 100]);
+        free(samples);
+        variants[v].samples_ns = NULL;
+    }
+}
+
+/* ---- clients ---- */
+
+struct crowd {
+    pthread_barrier_t start;
+    uint32_t count;
+    void (*call)(void *data, uint32_t client);
+    void *data;
+};
+
+struct client {
+    struct crowd *crowd;
+    uint32_t number;
+    pthread_t thread;
+};
+
+static void *be_client(void *data)
+{
+    const struct client *client = data;
+    struct crowd *crowd = client->crowd;
+
+    crowd->call(crowd->data, client->number);
+    (void)pthread_barrier_wait(&crowd->start);
+    for (uint32_t i = 0; i < crowd->count; i++)
+        crowd->call(crowd->data, client->number);
+    return NULL;
+}
+
+void measure_clients(const char *row, const char *metric, uint32_t clients, uint32_t count,
+                     void (*call)(void *data, uint32_t client), void *data)
+{
+    struct crowd crowd = { .count = count, .call = call, .data = data };
+    struct client client[MEASURE_CLIENTS_MAX];
+    uint64_t start, elapsed_ns;
+
+    if (clients > MEASURE_CLIENTS_MAX)
+        measure_die("at most %d clients", MEASURE_CLIENTS_MAX);
+    (void)pthread_barrier_init(&crowd.start, NULL, clients + 1);
+    for (uint32_t i = 0; i < clients; i++) {
+        client[i] = (struct client){ .crowd = &crowd, .number = i };
+        if (pthread_create(&client[i].thread, NULL, be_client, &client[i]) != 0)
+            measure_die("can't start a thread");
+    }
+    (void)pthread_barrier_wait(&crowd.start);
+    start = measure_now_ns();
+    for (uint32_t i = 0; i < clients; i++)
+        (void)pthread_join(client[i].thread, NULL);
+    elapsed_ns = measure_now_ns() - start;
+    (void)pthread_barrier_destroy(&crowd.start);
+    measure_print(row, metric, (uint64_t)clients * count * 1000000000u / elapsed_ns);
+}
+
+/* ---- memory ---- */
+
+struct process {
+    int pid, parent;
+    bool ours;
+};
+
+static int parent_of(int pid)
+{
+    char path[64], line[1024];
+    const char *after_name;
+    int parent = -1;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return -1;
+    /* The name may hold anything, parentheses included; the last one ends it. */
+    if (fgets(line, sizeof(line), file) && (after_name = strrchr(line, ')')) != NULL)
+        (void)sscanf(after_name, ") %*c %d", &parent);
+    (void)fclose(file);
+    return parent;
+}
+
+static uint64_t pss_bytes(int pid)
+{
+    char path[64], line[256];
+    uint64_t kilobytes = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+    file = fopen(path, "re");
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof(line), file) && kilobytes == 0)
+        (void)sscanf(line, "Pss: %" SCNu64 " kB", &kilobytes);
+    (void)fclose(file);
+    return kilobytes * 1024;
+}
+
+static size_t list_processes(struct process *ret_processes)
+{
+    DIR *proc = opendir("/proc");
+    const struct dirent *entry;
+    size_t count = 0;
+
+    if (!proc)
+        measure_die("/proc: %s", strerror(errno));
+    while ((entry = readdir(proc)) && count < PROCESSES_MAX) {
+        int pid = atoi(entry->d_name);
+
+        if (pid > 0)
+            ret_processes[count++] =
+                (struct process){ pid, parent_of(pid), pid == (int)getpid() };
+    }
+    (void)closedir(proc);
+    return count;
+}
+
+uint64_t measure_memory_bytes(void)
+{
+    static struct process processes[PROCESSES_MAX];
+    size_t count = list_processes(processes);
+    uint64_t sum = 0;
+    bool changed = true;
+
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j < count && !processes[i].ours; j++)
+                if (processes[j].ours && processes[i].parent == processes[j].pid)
+                    processes[i].ours = changed = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        uint64_t bytes = processes[i].ours ? pss_bytes(processes[i].pid) : 0;
+
+        if (processes[i].ours && bytes == 0)
+            return 0;
+        sum += bytes;
+    }
+    return sum;
+}
+
+void measure_live(const char *row, void (*start)(void *data, uint32_t number), void *data)
+{
+    uint64_t before, after;
+
+    for (uint32_t i = 0; i < LIVE_BEFORE; i++)
+        start(data, i);
+    before = measure_memory_bytes();
+    for (uint32_t i = 0; i < LIVE_COUNTED; i++)
+        start(data, LIVE_BEFORE + i);
+    after = measure_memory_bytes();
+    if (before == 0 || after == 0) {
+        (void)printf("%s\tunavailable\tthe memory of a jailed process is for root to see\n",
+                     row);
+        return;
+    }
+    measure_print(row, "bytes", after > before ? (after - before) / LIVE_COUNTED : 0);
+}
