@@ -375,14 +375,14 @@ _Static_assert(sizeof(enum nacre_level) == sizeof(unsigned),
 #define SCHEMA(table) { .keys = table, .count = NACRE_COUNT(table) }
 #define REQUIRED(words) .required = true, .example = words
 #define SECTION(key, inner) .name = key, .type = NACRE_SCHEMA_SECTION, .section = &(inner)
-#define WORD(key, TARGET, member, list)                                       \
-    .name = key, .type = NACRE_SCHEMA_WORD, .offset = offsetof(TARGET, member),  \
-    .place_offset = offsetof(TARGET, member##_place), .words = list,          \
+#define WORD(key, TARGET, member, list)                                         \
+    .name = key, .type = NACRE_SCHEMA_WORD, .offset = offsetof(TARGET, member), \
+    .place_offset = offsetof(TARGET, member##_place), .words = list,            \
     .word_count = NACRE_COUNT(list)
 #define FLAG(key, member)                   \
     .name = key, .type = NACRE_SCHEMA_FLAG, \
     .offset = offsetof(struct nacre_policy, member)
-#define LIMIT(key, member, least, most)   \
+#define LIMIT(key, member, least, most)      \
     .name = key, .type = NACRE_SCHEMA_LIMIT, \
     .offset = offsetof(struct nacre_policy, member), .min = least, .max = most
 #define TEXT(key, setter) .name = key, .type = NACRE_SCHEMA_TEXT, .set = setter
