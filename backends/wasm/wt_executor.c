@@ -333,7 +333,7 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
     end = await(executor, worker, request, deadline_ns, shown);
     if (end == WAIT_DONE) {
         status = wt_result_reply(&share->reply, result, err);
-        *ret_healthy = status != NACRE_ERR_BACKEND &&
+        *ret_healthy = status != NACRE_ERR_BACKEND && !share->reply.spent &&
                        (result->outcome == NACRE_OUTCOME_EXITED ||
                         result->outcome == NACRE_OUTCOME_TRAPPED ||
                         result->outcome == NACRE_OUTCOME_OUT_OF_FUEL);

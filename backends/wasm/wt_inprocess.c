@@ -453,6 +453,6 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct 
         status = wt_result_record(&cell->record,
                                   (const unsigned char *[]){ call.output[0], call.output[1] },
                                   cell->output_bytes_max, plan, request, result, err);
-    end(inprocess, cell, status != NACRE_ERR_BACKEND);
+    end(inprocess, cell, status != NACRE_ERR_BACKEND && !cell->reply.spent);
     return status;
 }

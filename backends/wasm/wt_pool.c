@@ -242,7 +242,9 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
     for (uint32_t i = 0; i < mounts->count; i++)
         if (mounts->items[i].fd >= 0)
             fds[count++] = mounts->items[i].fd;
-    status = wt_zygote_fork(pool->zygote, WT_REQUEST_SPAWN, fds, count, &worker->child, err);
+    status = wt_zygote_fork(pool->zygote,
+                            pool->options->single_run ? WT_REQUEST_BECOME : WT_REQUEST_SPAWN,
+                            fds, count, &worker->child, err);
     if (status == NACRE_OK && plan->limits.cpu_shares > 0)
         status = nacre_cpu_share_apply(*pool->cpu_share, worker->child.pid,
                                        plan->limits.cpu_shares, &worker->group, err);

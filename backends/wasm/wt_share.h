@@ -81,6 +81,7 @@ uint32_t wt_get_number(struct wt_cursor *cursor);  /* 0 on failure */
 enum wt_request {
     WT_REQUEST_NONE,
     WT_REQUEST_SPAWN,   /* fds: share, code, control, [scratch], a directory a mount */
+    WT_REQUEST_BECOME,  /* the same, and the zygote itself is the worker from then on */
     WT_REQUEST_COMPILE, /* fds: module, artifact, note */
     WT_REQUEST_REAP,    /* a child that has ended */
 };
@@ -89,7 +90,6 @@ struct wt_message {
     uint32_t request;
     int32_t pid;    /* of the child; negative: -errno */
     int32_t status; /* of waitpid(), for WT_REQUEST_REAP */
-    uint32_t flags;
 };
 
 #define WT_FDS_MAX 128

@@ -53,16 +53,29 @@ static void forget_caller(int socket)
 }
 
 static _Noreturn void be_child(const struct wt_parts *parts, enum wt_request request,
-                               const int *fds, uint32_t count, pid_t zygote)
+                               const int *fds, uint32_t count, pid_t parent)
 {
     (void)close(SOCKET_FD);
-    /* The zygote has one thread, so this follows its process. */
+    /* The parent has one thread, so this follows its process. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != zygote)
+    if (getppid() != parent)
         _exit(1);
-    if (request == WT_REQUEST_SPAWN)
-        wt_worker_main(parts, fds, count);
-    wt_compile_main(fds, count);
+    if (request == WT_REQUEST_COMPILE)
+        wt_compile_main(fds, count);
+    wt_worker_main(parts, fds, count);
+}
+
+/* Answers with this very process, and is a worker from then on. */
+static _Noreturn void serve_become(const struct wt_parts *parts, const int *fds, uint32_t count,
+                                   pid_t parent)
+{
+    struct wt_message answer = { .request = WT_REQUEST_BECOME, .pid = getpid() };
+    int pidfd = pidfd_open(getpid(), 0);
+
+    if (pidfd < 0 || !wt_send(SOCKET_FD, &answer, &pidfd, 1))
+        _exit(1);
+    (void)close(pidfd);
+    be_child(parts, WT_REQUEST_BECOME, fds, count, parent);
 }
 
 static void serve_fork(const struct wt_parts *parts, enum wt_request request, const int *fds,
@@ -101,6 +114,7 @@ static bool parts_make(struct wt_parts *ret_parts)
 static _Noreturn void serve(void)
 {
     struct wt_parts parts = { 0 };
+    pid_t parent = getppid();
     struct wt_message message;
     int fds[WT_FDS_MAX];
     uint32_t count;
@@ -110,7 +124,9 @@ static _Noreturn void serve(void)
     if (!parts_make(&parts))
         _exit(1);
     while (wt_receive(SOCKET_FD, &message, fds, &count)) {
-        if (message.request == WT_REQUEST_REAP) {
+        if (message.request == WT_REQUEST_BECOME) {
+            serve_become(&parts, fds, count, parent);
+        } else if (message.request == WT_REQUEST_REAP) {
             struct wt_message answer = { .request = WT_REQUEST_REAP, .pid = message.pid };
 
             if (waitpid(message.pid, &answer.status, 0) < 0)
@@ -236,6 +252,10 @@ enum nacre_status wt_zygote_fork(struct wt_zygote *zygote, enum wt_request reque
         return nacre_fail(err, NACRE_ERR_IO, "can't fork a worker");
     }
     *ret_child = (struct wt_child){ .pid = answer.pid, .pidfd = pidfd };
+    if (request == WT_REQUEST_BECOME) {
+        (void)close(zygote->socket);
+        zygote->socket = -1;
+    }
     return NACRE_OK;
 }
 
@@ -250,8 +270,12 @@ int wt_zygote_reap(struct wt_zygote *zygote, struct wt_child *child)
     do
         gone = poll(&wait, 1, GONE_MS);
     while (gone < 0 && errno == EINTR);
-    if (gone > 0)
+    if (gone > 0 && child->pid == zygote->pid) {
+        answer.pid = waitpid(child->pid, &answer.status, 0);
+        zygote->pid = 0;
+    } else if (gone > 0) {
         (void)ask(zygote, &question, NULL, 0, &answer, &none);
+    }
     (void)close(child->pidfd);
     *child = (struct wt_child){ .pidfd = -1 };
     return gone > 0 && answer.pid > 0 ? answer.status : -1;

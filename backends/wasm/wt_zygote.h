@@ -31,7 +31,11 @@ struct wt_child {
     int pidfd;
 };
 
-/* The fds stay the caller's.  From several threads. */
+/*
+ * The fds stay the caller's.  From several threads.  After WT_REQUEST_BECOME, which is
+ * only for a zygote that was forked, there is no zygote any more: a program that runs
+ * one guest and ends saves a process that way.
+ */
 NACRE_MUST_CHECK enum nacre_status wt_zygote_fork(struct wt_zygote *zygote,
                                                   enum wt_request request, const int *fds,
                                                   uint32_t fd_count,

@@ -56,11 +56,11 @@ static int remove_level(int top_fd, const char *name, uint64_t *serial)
         int failure = is_dots(entry->d_name) ? 0 : remove_one(dirfd(dir), entry->d_name);
 
         if (failure == ENOTEMPTY || failure == EEXIST) {
-            do
+            do {
                 (void)snprintf(moved, sizeof(moved), ".nacre-moved-%" PRIu64, (*serial)++);
-            while (renameat2(dirfd(dir), entry->d_name, top_fd, moved, 1 /* NOREPLACE */) != 0 &&
-                   errno == EEXIST);
-            failure = faccessat(top_fd, moved, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+                failure = renameat2(dirfd(dir), entry->d_name, top_fd, moved,
+                                    1 /* NOREPLACE */) == 0 ? 0 : errno;
+            } while (failure == EEXIST);
         }
         if (failure != 0)
             return failure;

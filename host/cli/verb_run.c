@@ -157,6 +157,7 @@ static enum nacre_status run_it(const struct cli_args *args, struct run *run,
     struct nacre_engine_options engine = {
         .audit_path = args->values[OPT_AUDIT].text,
         .landlock_min = (uint32_t)args->values[OPT_LANDLOCK].number,
+        .single_run = true,
     };
     enum nacre_status status = make_request(args, run, err);
 

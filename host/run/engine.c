@@ -10,6 +10,7 @@ static enum nacre_status open_executors(struct nacre_engine *engine,
 {
     const struct nacre_executor_options executor_options = {
         .program = engine->places.program,
+        .single_run = options->single_run && options->fork_self,
         .cache_dir = engine->places.cache_dir,
         .key_dir = engine->places.key_dir,
         .protected_paths = engine->places.protected_paths,

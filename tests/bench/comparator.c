@@ -233,6 +233,7 @@ static void measure_calls(const struct machine *machine, size_t expected, uint32
         variants[i].data = &sinks[i];
     }
     measure_by_turns(variants, variant_count, count);
+    (void)printf("machine\twasmtime\t" WASMTIME_VERSION "\n");
 }
 
 /* ---- clients ---- */

@@ -289,7 +289,11 @@ static int walk_down(struct walk *walk, const char *name, const char *rest)
 
     if (fd < 0 || fstat(fd, &st) != 0)
         return ws_errno(errno);
-    if (walk->guarded)
+    /* Links of procfs are text like any other here, but not even that is followed. */
+    if (st.st_dev != walk->above[walk->depth].dev)
+        error = ws_guard_device(walk->wasi, place->mount, place->dir_fd, name, st.st_dev,
+                                place->path);
+    if (error == P1_SUCCESS && walk->guarded)
         error = ws_guard_id(walk->wasi, place->mount, &st, place->path);
     if (error != P1_SUCCESS)
         return error;

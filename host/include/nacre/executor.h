@@ -14,6 +14,7 @@ struct nacre_executor;
 struct nacre_executor_options {
     const char *program;     /* the nacre program, to spawn `nacre __zygote`; NULL: this
                                 process has one thread and may fork itself */
+    bool single_run;         /* with program NULL: there will be one run and no other */
     const char *cache_dir;   /* for compiled code; NULL: none */
     const char *key_dir;     /* where the key that authenticates the cache lives */
     const char *scratch_dir; /* for private directories; NULL: chosen */

@@ -38,6 +38,7 @@ struct nacre_engine_options {
     const char *program;      /* path of the nacre program for `__zygote`; NULL: found
                                  beside the library, in $NACRE_PROGRAM or in PATH */
     bool fork_self;           /* this process has one thread: fork instead of spawning */
+    bool single_run;          /* with fork_self: nacre_run() will be called once */
     bool in_process;          /* guests run in this process: see explain */
     const char *state_dir;    /* NULL: $XDG_STATE_HOME/nacre or ~/.local/state/nacre */
     const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/nacre or ~/.cache/nacre */

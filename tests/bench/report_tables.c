@@ -1,0 +1,117 @@
+/* What `make bench` shows and what it is held against. */
+#include "report.h"
+
+#define US 1e3
+#define MS 1e6
+#define KIB 1024.0
+
+static const struct column call_columns[] = {
+    { "p50_ns", "p50 µs", US }, { "p99_ns", "p99 µs", US }, { 0 }
+};
+static const struct row call_rows[] = {
+    { "call.worker", "nacre, jailed worker" },
+    { "call.worker.quiet", "nacre, jailed worker, audit off" },
+    { "call.inprocess", "nacre, in-process" },
+    { "call.inprocess.quiet", "nacre, in-process, audit off" },
+    { "call.engine.sink", "engine's WASI, stdout to a sink" },
+    { "call.engine.null", "engine's WASI, inherited stdout (/dev/null)" },
+    { "call.engine.pipe", "engine's WASI, inherited stdout (pipe, read back)" },
+    { "call.engine.file", "engine's WASI, stdout to a file (memfd, read back)" },
+    { "call.engine.callback", "engine's WASI, stdout to a callback" },
+    { "call.extism.fresh", "Extism, fresh instance of a compiled plugin (Python)" },
+    { "call.extism.warm", "Extism, the same instance again (Python)" },
+    { "call.docker.exec", "docker exec" },
+    { "call.docker.run", "docker run" },
+    { 0 }
+};
+
+static const struct column cold_columns[] = {
+    { "p50_ns", "p50 ms", MS }, { "p99_ns", "p99 ms", MS }, { 0 }
+};
+static const struct row cold_rows[] = {
+    { "cold.nacre", "nacre run, policy deny-all" },
+    { "cold.nacre.workspace", "nacre run, policy workspace, a directory" },
+    { "cold.wasmtime", "wasmtime run, precompiled" },
+    { "cold.wasmtime.dir", "wasmtime run, precompiled, a directory" },
+    { "cold.bwrap", "bwrap --unshare-all --ro-bind / / true" },
+    { "cold.true", "true: the least that a process costs here" },
+    { 0 }
+};
+
+static const struct column file_columns[] = {
+    { "read_4k_ns", "read 4 KiB", US }, { "read_64k_ns", "read 64 KiB", US },
+    { "write_4k_ns", "write 4 KiB", US }, { "write_64k_ns", "write 64 KiB", US },
+    { "open_close_ns", "open + close", US }, { 0 }
+};
+static const struct row file_rows[] = {
+    { "file.nacre", "nacre, jailed worker, policy workspace" },
+    { "file.engine", "engine's WASI" },
+    { "file.native", "native" },
+    { 0 }
+};
+
+static const struct column client_columns[] = {
+    { "per_s_1", "1 client", 1 }, { "per_s_2", "2 clients", 1 },
+    { "per_s_8", "8 clients", 1 }, { 0 }
+};
+static const struct row client_rows[] = {
+    { "clients.worker", "nacre, a jailed worker for each client" },
+    { "clients.inprocess", "nacre, in-process" },
+    { "clients.engine.sink", "engine's WASI, stdout to a sink" },
+    { "clients.engine.file", "engine's WASI, stdout to a file (memfd, read back)" },
+    { "clients.engine.callback", "engine's WASI, stdout to a callback" },
+    { 0 }
+};
+
+static const struct column live_columns[] = { { "bytes", "KiB", KIB }, { 0 } };
+static const struct row live_rows[] = {
+    { "live.worker", "nacre, one more jailed worker with a guest in it" },
+    { "live.inprocess", "nacre, one more guest in-process" },
+    { "live.engine", "engine's WASI, one more instance in the process" },
+    { 0 }
+};
+
+const struct section report_sections[] = {
+    { "A fresh instance for each call",
+      "The same hello.wasm everywhere, Extism and docker apart. nacre: audit records on, "
+      "output captured, unless it says otherwise. The engine's side: module linked "
+      "beforehand, instances from a pool, fuel and epochs on and the same memory limit, "
+      "as nacre has them.",
+      call_columns, call_rows },
+    { "Cold: a program from start to end",
+      "nacre's code cache is warm. nacre meters fuel and writes audit records, the "
+      "wasmtime program does neither.",
+      cold_columns, cold_rows },
+    { "Files, µs for each operation", "Measured inside the guest, by its own clock.",
+      file_columns, file_rows },
+    { "Throughput, calls per second", "Each client a thread; audit records on.",
+      client_columns, client_rows },
+    { "Memory for each further live instance",
+      "PSS of the caller and of all its processes, what they share counted once.",
+      live_columns, live_rows },
+    { 0 }
+};
+
+const struct aim report_aims[] = {
+    { "in-process against the engine's WASI, inherited stdout (/dev/null)",
+      "call.inprocess", "p50_ns", "call.engine.null", "p50_ns", false, 1.0 },
+    { "the same with nacre's audit off (the engine's side has none)",
+      "call.inprocess.quiet", "p50_ns", "call.engine.null", "p50_ns", false, 1.0 },
+    { "in-process against the engine's WASI, captured by callback",
+      "call.inprocess", "p50_ns", "call.engine.callback", "p50_ns", false, 0.2 },
+    { "in-process against the engine's WASI, captured in a file",
+      "call.inprocess", "p50_ns", "call.engine.file", "p50_ns", false, 0.2 },
+    { "jailed worker against the engine's WASI, captured by callback",
+      "call.worker", "p50_ns", "call.engine.callback", "p50_ns", false, 1.0 / 3 },
+    { "jailed worker against the engine's WASI, captured in a file",
+      "call.worker", "p50_ns", "call.engine.file", "p50_ns", false, 1.0 / 3 },
+    { "cold run against the wasmtime program",
+      "cold.nacre", "p50_ns", "cold.wasmtime", "p50_ns", false, 0.8 },
+    { "cold run with a directory against the wasmtime program with one",
+      "cold.nacre.workspace", "p50_ns", "cold.wasmtime.dir", "p50_ns", false, 0.8 },
+    { "reading 4 KiB: the engine's WASI against nacre",
+      "file.engine", "read_4k_ns", "file.nacre", "read_4k_ns", true, 10.0 },
+    { "reading 64 KiB: the engine's WASI against nacre",
+      "file.engine", "read_64k_ns", "file.nacre", "read_64k_ns", true, 3.0 },
+    { 0 }
+};

@@ -1,0 +1,85 @@
+#!/bin/bash
+# smoke.sh BUILD-DIRECTORY JSON_CHECK: every part of the bench works and every row of its
+# tables is there, with figures or, for a peer, with the reason why not.  Nothing here
+# looks at how large a figure is.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+build=$1 json_check=$2
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    echo "smoke: $*"
+    exit 1
+}
+
+peers=(call.extism.fresh call.extism.warm call.docker.exec call.docker.run
+    cold.wasmtime cold.wasmtime.dir cold.bwrap live.worker)
+ours=(call.worker call.worker.quiet call.inprocess call.inprocess.quiet call.engine.sink
+    call.engine.null call.engine.pipe call.engine.file call.engine.callback cold.nacre
+    cold.nacre.workspace cold.true file.nacre file.engine file.native clients.worker
+    clients.inprocess clients.engine.sink clients.engine.file clients.engine.callback
+    live.inprocess live.engine)
+
+"$here/run" --smoke "$build" >"$scratch/shown"
+result=$build/bench/smoke
+cmp "$scratch/shown" "$result/result.md" || fail "what is shown is not what is kept"
+"$json_check" <"$result/result.json" || fail "result.json is not JSON"
+# The row as one line, whatever the writer's layout is.
+rows=$(tr -d ' \n' <"$result/result.json" | sed 's/{"id"/\n&/g')
+for row in "${ours[@]}"; do
+    grep -q "^{\"id\":\"$row\".*\"median\":[0-9]" <<<"$rows" || fail "no figures for $row"
+done
+for row in "${peers[@]}"; do
+    grep -qE "^\{\"id\":\"$row\".*(\"median\":[0-9]|\"unavailable\":\"[a-z])" <<<"$rows" ||
+        fail "$row was dropped"
+done
+[[ $(grep -c . <<<"$rows") == $((${#ours[@]} + ${#peers[@]} + 1)) ]] ||
+    fail "there are rows that this test does not know"
+grep -qE '^\| .* \| (≤|≥) [0-9.]+ \| (met|short|not available) \|$' "$result/result.md" ||
+    fail "no aim is judged"
+
+# The report is not taken in by what is missing or is not a figure.
+report() { "$build/tests/bench/bench_report" "$scratch" >/dev/null 2>"$scratch/said"; }
+refused() { # NAME EXPECTED-TEXT, the findings on stdin
+    ! report || fail "a report was made although $1"
+    grep -q "$2" "$scratch/said" || fail "not said: $2"
+    [[ ! -e $scratch/result.md ]] || fail "a report was left although $1"
+}
+refused "nothing was measured" 'call.worker has no p50_ns' </dev/null
+refused "a row lacks one figure" 'call.worker has no p99_ns' \
+    <<<$'call.worker\tp50_ns\t5'
+refused "a figure is a word" "line 1: 'fast' is not a number" \
+    <<<$'call.worker\tp50_ns\tfast'
+refused "a figure is negative" "line 1: '-1' is not a number" \
+    <<<$'call.worker\tp50_ns\t-1'
+refused "a line has no value" 'line 1: expected ROW, METRIC and VALUE' \
+    <<<$'call.worker\tp50_ns'
+refused "a line has an empty value" 'line 1: expected ROW, METRIC and VALUE' \
+    <<<$'call.worker\tp50_ns\t'
+
+# Medians and verdicts, computed from known findings: 4 is the median of 2, 4 and 100.
+known() { # FACTOR: each row's figures, nacre's times multiplied
+    local row metric
+    for row in "${ours[@]}" "${peers[@]}"; do
+        case $row in
+        call.* | cold.*) metrics='p50_ns p99_ns' ;;
+        file.*) metrics='read_4k_ns read_64k_ns write_4k_ns write_64k_ns open_close_ns' ;;
+        clients.*) metrics='per_s_1 per_s_2 per_s_8' ;;
+        live.*) metrics=bytes ;;
+        esac
+        for metric in $metrics; do
+            case $row in
+            call.worker* | call.inprocess* | cold.nacre* | file.nacre) values="2 4 100" ;;
+            *) values="$((2 * $1)) $((4 * $1)) $((100 * $1))" ;;
+            esac
+            for value in $values; do printf '%s\t%s\t%s\n' "$row" "$metric" "$value"; done
+        done
+    done
+}
+known 10 | report || fail "known findings were refused: $(<"$scratch/said")"
+[[ $(grep -c '| met |$' "$scratch/result.md") == 10 ]] || fail "ten times better is not met"
+grep -q '"median": 4.0' "$scratch/result.json" || fail "the median is wrong"
+known 1 | report || fail "known findings were refused: $(<"$scratch/said")"
+[[ $(grep -c '| short |$' "$scratch/result.md") == 8 ]] || fail "no better is not short"

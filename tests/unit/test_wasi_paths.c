@@ -1,0 +1,622 @@
+/*
+ * Where paths lead, with the kernel's help and without it.  Each refusal is judged by
+ * what lies outside, and each has a twin that is allowed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <seccomp.h>
+
+#include "in_child.h"
+#include "wasi_guest.h"
+
+/* Every test runs with openat2 and with the fallback walk. */
+static bool without_openat2;
+
+static int set_up(void **state)
+{
+    static struct guest guest;
+
+    guest_prepare(&guest);
+    guest.config.without_openat2 = without_openat2;
+    *state = &guest;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    guest_finish(*state);
+    return 0;
+}
+
+/* ---- escapes ---- */
+
+static const struct {
+    const char *path;
+    int error;
+} plain_paths[] = {
+    { "file", P1_SUCCESS },
+    { "./file", P1_SUCCESS },
+    { "dir/../file", P1_SUCCESS },
+    { "dir/.//..///dir/deep", P1_SUCCESS },
+    { "to-file", P1_SUCCESS },
+    { "to-dir/deep", P1_SUCCESS },
+    { "to-dir/../file", P1_SUCCESS },
+    { "dir/up/file", P1_SUCCESS },
+    { "chain", P1_SUCCESS },
+    { "dir", P1_SUCCESS },
+    { "dir/", P1_SUCCESS },
+    { "to-dir/", P1_SUCCESS },
+    { ".", P1_SUCCESS },
+    { "dir/..", P1_SUCCESS },
+    { "..", P1_PERM },
+    { "../out/canary", P1_PERM },
+    { "dir/../../out/canary", P1_PERM },
+    { "dir/../../in/file", P1_PERM },
+    { "./../in/file", P1_PERM },
+    { "to-dir/../../out/canary", P1_PERM },
+    { "/file", P1_PERM },
+    { "/", P1_PERM },
+    { "//", P1_PERM },
+    { "escape-relative", P1_PERM },
+    { "escape-absolute", P1_PERM },
+    { "escape-dir/canary", P1_PERM },
+    { "escape-dir", P1_PERM },
+    { "escape-back", P1_PERM },
+    { "absolute-inside", P1_PERM }, /* to in/file by its full name: refused all the same */
+    { "dangling", P1_NOENT },
+    { "loop", P1_LOOP },
+    { "loop/x", P1_LOOP },
+    { "missing", P1_NOENT },
+    { "missing/file", P1_NOENT },
+    { "file/", P1_NOTDIR },
+    { "file/x", P1_NOTDIR },
+    { "file/..", P1_NOTDIR },
+    { "to-file/", P1_NOTDIR },
+    { "missing/../file", P1_NOENT },
+    { "", P1_NOENT },
+};
+
+static void a_path_stays_below_its_mount(void **state)
+{
+    struct guest *guest = *state;
+    char full[128];
+
+    outside_link(guest, "file", "in/to-file");
+    outside_link(guest, "dir", "in/to-dir");
+    outside_link(guest, "..", "in/dir/up");
+    outside_link(guest, "dir/up/to-file", "in/chain");
+    outside_link(guest, "../out/canary", "in/escape-relative");
+    outside_link(guest, "/etc/passwd", "in/escape-absolute");
+    outside_link(guest, "../out", "in/escape-dir");
+    outside_link(guest, "../in/file", "in/escape-back");
+    outside_link(guest, "gone", "in/dangling");
+    outside_link(guest, "loop", "in/loop");
+    (void)snprintf(full, sizeof(full), "%s/in/file", guest->top);
+    outside_link(guest, full, "in/absolute-inside");
+    guest_start(guest);
+    for (size_t i = 0; i < sizeof(plain_paths) / sizeof(plain_paths[0]); i++) {
+        const char *path = plain_paths[i].path;
+        uint32_t number;
+        int error = guest_open(guest, GUEST_IN, path, P1_LOOKUP_FOLLOW, 0, READ, &number);
+
+        if (error != plain_paths[i].error)
+            print_message("open '%s': %d\n", path, error);
+        assert_int_equal(error, plain_paths[i].error);
+        if (error == P1_SUCCESS)
+            assert_int_equal(guest_close(guest, number), P1_SUCCESS);
+        assert_int_equal(guest_stat(guest, GUEST_IN, path, P1_LOOKUP_FOLLOW),
+                         plain_paths[i].error);
+    }
+    assert_true(guest_reads(guest, GUEST_IN, "chain", "inside"));
+    assert_true(guest_denials(guest, "escape") > 0);
+}
+
+static void nothing_is_made_through_a_link_that_leads_out(void **state)
+{
+    struct guest *guest = *state;
+    uint32_t number;
+
+    outside_link(guest, "../out/new", "in/bad");
+    outside_link(guest, "../out", "in/bad-dir");
+    outside_link(guest, "new", "in/good");
+    guest_start(guest);
+    assert_int_equal(guest_open(guest, GUEST_IN, "bad", P1_LOOKUP_FOLLOW, P1_OFLAG_CREAT,
+                                WRITE, &number),
+                     P1_PERM);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "bad-dir/new"), P1_PERM);
+    assert_int_equal(guest_symlink(guest, "x", GUEST_IN, "bad-dir/new"), P1_PERM);
+    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_IN, "bad-dir/new"), P1_PERM);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "bad-dir/new"), P1_PERM);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "bad-dir/canary", GUEST_IN, "x"), P1_PERM);
+    assert_int_equal(guest_unlink(guest, GUEST_IN, "bad-dir/canary"), P1_PERM);
+    assert_int_equal(guest_touch(guest, GUEST_IN, "bad-dir/canary"), P1_PERM);
+    assert_int_equal(guest_rmdir(guest, GUEST_IN, "bad-dir/../out"), P1_PERM);
+    assert_int_equal(outside_count(guest, "out"), 1);
+    assert_true(outside_holds(guest, "out/canary", "outside"));
+    assert_int_equal(guest_open(guest, GUEST_IN, "good", P1_LOOKUP_FOLLOW, P1_OFLAG_CREAT,
+                                WRITE, &number),
+                     P1_SUCCESS);
+    assert_true(outside_exists(guest, "in/new"));
+}
+
+static void a_directory_number_is_a_ceiling_too(void **state)
+{
+    struct guest *guest = *state;
+    uint32_t dir;
+
+    guest_start(guest);
+    assert_int_equal(guest_open(guest, GUEST_IN, "dir", 0, P1_OFLAG_DIRECTORY, 0, &dir),
+                     P1_SUCCESS);
+    assert_int_equal(guest_stat(guest, dir, "../file", 0), P1_PERM);
+    assert_int_equal(guest_stat(guest, dir, "deep", 0), P1_SUCCESS);
+    assert_int_equal(guest_stat(guest, dir, ".", 0), P1_SUCCESS);
+}
+
+static void the_root_mount_resolves_links_and_dots_against_itself(void **state)
+{
+    struct guest *guest = *state;
+    uint32_t dir;
+
+    guest->mounts[0].is_root = true;
+    outside_link(guest, "/file", "in/absolute");
+    outside_link(guest, "/dir/../../../file", "in/climbing");
+    outside_link(guest, "/dir", "in/dir/again");
+    guest_start(guest);
+    assert_true(guest_reads(guest, GUEST_IN, "absolute", "inside"));
+    assert_true(guest_reads(guest, GUEST_IN, "climbing", "inside"));
+    assert_true(guest_reads(guest, GUEST_IN, "../../file", "inside"));
+    assert_true(guest_reads(guest, GUEST_IN, "/dir/deep", "inside"));
+    assert_true(guest_reads(guest, GUEST_IN, "dir/again/again/deep", "inside"));
+    assert_int_equal(guest_stat(guest, GUEST_IN, "../out/canary", 0), P1_NOENT);
+    assert_int_equal(guest_open(guest, GUEST_IN, "dir/again/again", P1_LOOKUP_FOLLOW,
+                                P1_OFLAG_DIRECTORY, 0, &dir),
+                     P1_SUCCESS);
+    assert_true(guest_reads(guest, dir, "../file", "inside"));
+    assert_true(guest_reads(guest, dir, "../../../dir/deep", "inside"));
+}
+
+/* ---- denied names ---- */
+
+static const char *const denied[] = { "secret", "a/b/hidden", "later/on", "link-denied" };
+static const char *const covered[] = { "other/mount" };
+
+static void deny(struct guest *guest)
+{
+    guest->mounts[0].denied = denied;
+    guest->mounts[0].denied_count = sizeof(denied) / sizeof(denied[0]);
+    guest->mounts[0].covered = covered;
+    guest->mounts[0].covered_count = 1;
+    outside_dir(guest, "in/secret");
+    outside_file(guest, "in/secret/key", "denied");
+    outside_dir(guest, "in/a");
+    outside_dir(guest, "in/a/b");
+    outside_file(guest, "in/a/b/hidden", "denied");
+    outside_file(guest, "in/a/b/shown", "inside");
+    outside_dir(guest, "in/other");
+    outside_dir(guest, "in/other/mount");
+    outside_file(guest, "in/other/mount/data", "denied");
+    outside_file(guest, "in/target", "denied");
+    outside_link(guest, "target", "in/link-denied");
+    outside_link(guest, "secret", "in/to-secret");
+    outside_link(guest, "a/b", "in/to-b");
+    outside_link(guest, "../a/b/hidden", "in/dir/to-hidden");
+}
+
+static const struct {
+    const char *path;
+    int error;
+} denied_paths[] = {
+    { "secret", P1_ACCES },
+    { "secret/", P1_ACCES },
+    { "secret/key", P1_ACCES },
+    { "secret/missing", P1_ACCES },
+    { "secret/../file", P1_ACCES },
+    { "./dir/../secret/key", P1_ACCES },
+    { "to-secret", P1_ACCES },
+    { "to-secret/key", P1_ACCES },
+    { "a/b/hidden", P1_ACCES },
+    { "a/./b//hidden", P1_ACCES },
+    { "to-b/hidden", P1_ACCES },
+    { "dir/to-hidden", P1_ACCES },
+    { "dir/../a/b/../b/hidden", P1_ACCES },
+    { "later/on", P1_NOENT }, /* "later" is missing: nothing to deny yet */
+    { "link-denied", P1_ACCES },
+    { "target", P1_ACCES }, /* what a denied link leads to */
+    { "other/mount", P1_ACCES },
+    { "other/mount/data", P1_ACCES },
+    { "a/b/shown", P1_SUCCESS },
+    { "to-b/shown", P1_SUCCESS },
+    { "a/b", P1_SUCCESS },
+    { "other", P1_SUCCESS },
+    { "secretive", P1_NOENT },
+    { "file", P1_SUCCESS },
+};
+
+static void denied_names_are_refused_in_every_spelling(void **state)
+{
+    struct guest *guest = *state;
+
+    deny(guest);
+    guest_start(guest);
+    for (size_t i = 0; i < sizeof(denied_paths) / sizeof(denied_paths[0]); i++) {
+        const char *path = denied_paths[i].path;
+        uint32_t number;
+        int error = guest_open(guest, GUEST_IN, path, P1_LOOKUP_FOLLOW, 0, READ, &number);
+
+        if (error != denied_paths[i].error)
+            print_message("open '%s': %d\n", path, error);
+        assert_int_equal(error, denied_paths[i].error);
+        assert_int_equal(guest_stat(guest, GUEST_IN, path, P1_LOOKUP_FOLLOW), error);
+        if (error == P1_SUCCESS)
+            assert_int_equal(guest_close(guest, number), P1_SUCCESS);
+    }
+    assert_true(guest_denials(guest, "denied-path") > 0);
+    assert_true(guest_denials(guest, "covered-path") > 0);
+    assert_int_equal(guest->record.denials[0].mount, 0);
+    assert_string_equal(guest->record.denials[0].path, "secret");
+}
+
+static void denied_names_can_t_be_changed_or_made(void **state)
+{
+    struct guest *guest = *state;
+    uint32_t number;
+
+    deny(guest);
+    guest_start(guest);
+    assert_int_equal(guest_unlink(guest, GUEST_IN, "a/b/hidden"), P1_ACCES);
+    assert_int_equal(guest_unlink(guest, GUEST_IN, "link-denied"), P1_ACCES);
+    assert_int_equal(guest_touch(guest, GUEST_IN, "secret"), P1_ACCES);
+    assert_int_equal(guest_readlink(guest, GUEST_IN, "link-denied"), P1_ACCES);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "secret", GUEST_IN, "mine"), P1_ACCES);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "secret/key"), P1_ACCES);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "a/b/hidden"), P1_ACCES);
+    assert_int_equal(guest_link(guest, GUEST_IN, "a/b/hidden", GUEST_IN, "mine"), P1_ACCES);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "secret/new"), P1_ACCES);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "later"), P1_SUCCESS);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "later/on"), P1_ACCES);
+    assert_int_equal(guest_symlink(guest, "file", GUEST_IN, "later/on"), P1_ACCES);
+    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_IN, "later/on"), P1_ACCES);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "later/on"), P1_ACCES);
+    assert_int_equal(guest_open(guest, GUEST_IN, "later/on", 0, P1_OFLAG_CREAT, WRITE,
+                                &number),
+                     P1_ACCES);
+    assert_int_equal(guest_open(guest, GUEST_IN, "later/off", 0, P1_OFLAG_CREAT, WRITE,
+                                &number),
+                     P1_SUCCESS);
+    assert_false(outside_exists(guest, "in/later/on"));
+    assert_true(outside_exists(guest, "in/later/off"));
+    assert_true(outside_holds(guest, "in/a/b/hidden", "denied"));
+    assert_true(outside_holds(guest, "in/secret/key", "denied"));
+    assert_false(outside_exists(guest, "in/mine"));
+}
+
+/* F14: an ancestor that moves away would take the denied name with it. */
+static void an_ancestor_of_a_denied_name_stays_where_it_is(void **state)
+{
+    struct guest *guest = *state;
+
+    deny(guest);
+    outside_dir(guest, "in/free");
+    outside_dir(guest, "in/free/b");
+    guest_start(guest);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "a", GUEST_IN, "moved"), P1_BUSY);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "a/b", GUEST_IN, "moved"), P1_BUSY);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "to-b/../b", GUEST_IN, "moved"), P1_BUSY);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "other", GUEST_IN, "moved"), P1_BUSY);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "free", GUEST_IN, "a"), P1_BUSY);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "free", GUEST_IN, "later"), P1_BUSY);
+    assert_int_equal(guest_symlink(guest, "free", GUEST_IN, "later"), P1_BUSY);
+    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_IN, "later"), P1_BUSY);
+    assert_int_equal(guest_rmdir(guest, GUEST_IN, "a/b"), P1_BUSY);
+    assert_int_equal(guest_rmdir(guest, GUEST_IN, "."), P1_BUSY);
+    assert_true(outside_holds(guest, "in/a/b/hidden", "denied"));
+    assert_false(outside_exists(guest, "in/moved"));
+    assert_false(outside_exists(guest, "in/later"));
+    assert_int_equal(guest_rename(guest, GUEST_IN, "free", GUEST_IN, "moved"), P1_SUCCESS);
+    assert_int_equal(guest_rmdir(guest, GUEST_IN, "moved/b"), P1_SUCCESS);
+}
+
+/* An open directory that moved goes by its new name, which is what decides. */
+static void an_open_directory_carries_its_name_along(void **state)
+{
+    struct guest *guest = *state;
+    static const char *const names[] = { "one/x/denied", "two/x/denied" };
+    uint32_t x, number;
+
+    guest->mounts[0].denied = names;
+    guest->mounts[0].denied_count = 2;
+    outside_dir(guest, "in/plain");
+    outside_dir(guest, "in/plain/x");
+    guest_start(guest);
+    assert_int_equal(guest_open(guest, GUEST_IN, "plain/x", 0, P1_OFLAG_DIRECTORY, 0, &x),
+                     P1_SUCCESS);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "one"), P1_SUCCESS);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "plain/x", GUEST_IN, "one/x"), P1_BUSY);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "plain", GUEST_IN, "one/y"), P1_SUCCESS);
+    assert_int_equal(guest_open(guest, x, "denied", 0, P1_OFLAG_CREAT, WRITE, &number),
+                     P1_SUCCESS);
+    assert_true(outside_exists(guest, "in/one/y/x/denied"));
+}
+
+static void another_name_of_a_denied_directory_is_denied(void **state)
+{
+    struct guest *guest = *state;
+    static const char *const names[] = { "spelled/by-link/key" };
+
+    guest->mounts[0].denied = names;
+    guest->mounts[0].denied_count = 1;
+    outside_dir(guest, "in/spelled");
+    outside_dir(guest, "in/real");
+    outside_file(guest, "in/real/key", "denied");
+    outside_file(guest, "in/real/other", "inside");
+    outside_link(guest, "../real", "in/spelled/by-link");
+    guest_start(guest);
+    assert_int_equal(guest_stat(guest, GUEST_IN, "real/key", 0), P1_ACCES);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "real", GUEST_IN, "moved"), P1_BUSY);
+    assert_true(guest_reads(guest, GUEST_IN, "real/other", "inside"));
+}
+
+static void a_mount_may_be_denied_as_a_whole(void **state)
+{
+    struct guest *guest = *state;
+    static const char *const all[] = { "" };
+
+    guest->mounts[0].denied = all;
+    guest->mounts[0].denied_count = 1;
+    guest_start(guest);
+    assert_int_equal(guest_stat(guest, GUEST_IN, "file", 0), P1_ACCES);
+    assert_int_equal(guest_stat(guest, GUEST_IN, ".", 0), P1_ACCES);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "new"), P1_ACCES);
+    assert_int_equal(CALL(guest, "fd_readdir", GUEST_IN, GUEST_BUFFER, 256, 0, GUEST_RESULT),
+                     P1_ACCES);
+    assert_false(outside_exists(guest, "in/new"));
+    assert_true(guest_reads(guest, GUEST_RO, "file", "inside"));
+}
+
+/* ---- read-only mounts and two mounts ---- */
+
+static void a_read_only_mount_is_not_changed(void **state)
+{
+    struct guest *guest = *state;
+    uint32_t number, dir;
+    struct stat before, after;
+
+    guest_start(guest);
+    assert_int_equal(fstatat(guest->top_fd, "ro/file", &before, 0), 0);
+    assert_int_equal(guest_open(guest, GUEST_RO, "file", 0, 0, WRITE, &number), P1_PERM);
+    assert_int_equal(guest_open(guest, GUEST_RO, "file", 0, P1_OFLAG_TRUNC, READ, &number),
+                     P1_PERM);
+    assert_int_equal(guest_open(guest, GUEST_RO, "new", 0, P1_OFLAG_CREAT, READ, &number),
+                     P1_PERM);
+    assert_int_equal(guest_mkdir(guest, GUEST_RO, "new"), P1_PERM);
+    assert_int_equal(guest_unlink(guest, GUEST_RO, "file"), P1_PERM);
+    assert_int_equal(guest_rmdir(guest, GUEST_RO, "dir"), P1_PERM);
+    assert_int_equal(guest_rename(guest, GUEST_RO, "file", GUEST_RO, "new"), P1_PERM);
+    assert_int_equal(guest_rename(guest, GUEST_RO, "file", GUEST_IN, "new"), P1_PERM);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_RO, "new"), P1_PERM);
+    assert_int_equal(guest_link(guest, GUEST_RO, "file", GUEST_IN, "new"), P1_PERM);
+    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_RO, "new"), P1_PERM);
+    assert_int_equal(guest_symlink(guest, "file", GUEST_RO, "new"), P1_PERM);
+    assert_int_equal(guest_touch(guest, GUEST_RO, "file"), P1_PERM);
+    /* Creating what exists is only opening it. */
+    assert_int_equal(guest_open(guest, GUEST_RO, "file", 0, P1_OFLAG_CREAT, READ, &number),
+                     P1_SUCCESS);
+    assert_int_equal(guest_write(guest, number, "x"), P1_BADF);
+    assert_int_equal(CALL(guest, "fd_filestat_set_size", number, 0), P1_INVAL);
+    assert_int_equal(CALL(guest, "fd_filestat_set_times", number, 0, 0, P1_FSTFLAG_MTIM),
+                     P1_PERM);
+    assert_int_equal(guest_open(guest, GUEST_RO, "dir", 0, P1_OFLAG_DIRECTORY, 0, &dir),
+                     P1_SUCCESS);
+    assert_int_equal(guest_unlink(guest, dir, "deep"), P1_PERM);
+    assert_int_equal(CALL(guest, "fd_filestat_set_times", dir, 0, 0, P1_FSTFLAG_MTIM_NOW),
+                     P1_PERM);
+    assert_int_equal(fstatat(guest->top_fd, "ro/file", &after, 0), 0);
+    assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
+    assert_true(outside_holds(guest, "ro/file", "inside"));
+    assert_int_equal(outside_count(guest, "ro"), 2);
+    assert_true(guest_denials(guest, "read-only") > 0);
+    assert_int_equal(guest_touch(guest, GUEST_IN, "file"), P1_SUCCESS);
+}
+
+static void nothing_moves_or_links_between_mounts(void **state)
+{
+    struct guest *guest = *state;
+
+    guest->mounts[1].writable = true;
+    guest_start(guest);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_RO, "new"), P1_XDEV);
+    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_RO, "new"), P1_XDEV);
+    assert_false(outside_exists(guest, "ro/new"));
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "new"), P1_SUCCESS);
+    assert_true(outside_exists(guest, "in/new"));
+}
+
+static void absolute_links_are_not_made(void **state)
+{
+    struct guest *guest = *state;
+
+    guest_start(guest);
+    assert_int_equal(guest_symlink(guest, "/etc/passwd", GUEST_IN, "new"), P1_PERM);
+    assert_false(outside_exists(guest, "in/new"));
+    assert_int_equal(guest_symlink(guest, "../out/canary", GUEST_IN, "new"), P1_SUCCESS);
+    assert_int_equal(guest_stat(guest, GUEST_IN, "new", P1_LOOKUP_FOLLOW), P1_PERM);
+    assert_int_equal(guest_readlink(guest, GUEST_IN, "new"), P1_SUCCESS);
+}
+
+static void a_slash_after_a_link_does_not_remove_its_target(void **state)
+{
+    struct guest *guest = *state;
+
+    outside_dir(guest, "in/empty");
+    outside_link(guest, "empty", "in/to-empty");
+    guest_start(guest);
+    assert_int_equal(guest_rmdir(guest, GUEST_IN, "to-empty/"), P1_NOTDIR);
+    assert_int_equal(guest_unlink(guest, GUEST_IN, "to-empty/"), P1_NOTDIR);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "to-empty/", GUEST_IN, "x"), P1_NOTDIR);
+    assert_true(outside_exists(guest, "in/empty"));
+    assert_int_equal(guest_unlink(guest, GUEST_IN, "to-empty"), P1_SUCCESS);
+    assert_int_equal(guest_rmdir(guest, GUEST_IN, "empty/"), P1_SUCCESS);
+}
+
+/* ---- what is opened ---- */
+
+static void only_files_and_directories_are_opened(void **state)
+{
+    struct guest *guest = *state;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    NACRE_AUTO(nacre_fd_guard) int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint32_t number;
+
+    assert_int_equal(mkfifoat(guest->in_fd, "fifo", 0600), 0);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/in/socket", guest->top);
+    assert_int_equal(bind(server, (struct sockaddr *)&address, sizeof(address)), 0);
+    outside_link(guest, "fifo", "in/to-fifo");
+    guest_start(guest);
+    for (uint64_t rights = READ; rights != 0; rights = rights == READ ? WRITE : 0) {
+        static const char *const names[] = { "fifo", "to-fifo", "socket" };
+
+        for (size_t i = 0; i < 3; i++)
+            assert_int_equal(guest_open(guest, GUEST_IN, names[i], P1_LOOKUP_FOLLOW, 0,
+                                        rights, &number),
+                             P1_ACCES);
+    }
+    assert_int_equal(guest_denials(guest, "special-file"), 6);
+    assert_int_equal(guest_stat(guest, GUEST_IN, "fifo", 0), P1_SUCCESS);
+    assert_int_equal(guest_unlink(guest, GUEST_IN, "fifo"), P1_SUCCESS);
+}
+
+static void a_waiting_fifo_is_not_even_touched(void **state)
+{
+    struct guest *guest = *state;
+    NACRE_AUTO(nacre_fd_guard) int reader = -1;
+    struct pollfd item = { .events = POLLIN };
+    uint32_t number;
+
+    assert_int_equal(mkfifoat(guest->in_fd, "fifo", 0600), 0);
+    reader = openat(guest->in_fd, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    item.fd = reader;
+    guest_start(guest);
+    assert_int_equal(guest_open(guest, GUEST_IN, "fifo", 0, P1_OFLAG_TRUNC, WRITE, &number),
+                     P1_ACCES);
+    /* A reader is told when a writer has come and gone: none has. */
+    assert_int_equal(poll(&item, 1, 0), 0);
+    assert_int_equal(close(openat(guest->in_fd, "fifo", O_WRONLY | O_CLOEXEC)), 0);
+    assert_int_equal(poll(&item, 1, 0), 1);
+}
+
+static void kernel_file_systems_are_closed(void **state)
+{
+    struct guest *guest = *state;
+    NACRE_AUTO(nacre_fd_guard) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    static const char *const names[] = {
+        "proc/self/mem", "proc/self/status", "proc/self/root/etc/passwd", "proc",
+        "sys/kernel/uevent_helper", "sys", "dev/null", "proc/self/fd/0", "proc/1/environ",
+    };
+    uint32_t number;
+
+    guest->mounts[0].fd = root;
+    guest->mounts[0].is_root = true;
+    guest_start(guest);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        int error = guest_open(guest, GUEST_IN, names[i], 0, 0, READ, &number);
+
+        if (error != P1_ACCES && error != P1_NOENT)
+            print_message("open '%s': %d\n", names[i], error);
+        assert_true(error == P1_ACCES || error == P1_NOENT);
+    }
+    assert_true(guest_denials(guest, "kernel-filesystem") >= 3);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "proc/new"), P1_ACCES);
+    assert_int_equal(guest_readlink(guest, GUEST_IN, "proc/self/exe"), P1_ACCES);
+    assert_int_equal(guest_open(guest, GUEST_IN, "etc/passwd", 0, 0, READ, &number),
+                     P1_SUCCESS);
+    guest->mounts[0].fd = guest->in_fd;
+}
+
+static void modes_of_new_files_hold_no_special_bits(void **state)
+{
+    struct guest *guest = *state;
+    mode_t before = umask(022);
+    uint32_t number;
+    struct stat st;
+
+    guest_start(guest);
+    assert_int_equal(guest_open(guest, GUEST_IN, "new", 0, P1_OFLAG_CREAT, WRITE, &number),
+                     P1_SUCCESS);
+    assert_int_equal(guest_mkdir(guest, GUEST_IN, "newdir"), P1_SUCCESS);
+    assert_int_equal(fstatat(guest->in_fd, "new", &st, 0), 0);
+    assert_int_equal(st.st_mode, S_IFREG | 0644);
+    assert_int_equal(fstatat(guest->in_fd, "newdir", &st, 0), 0);
+    assert_int_equal(st.st_mode, S_IFDIR | 0755);
+    (void)umask(before);
+}
+
+/* ---- without openat2, for real ---- */
+
+static int block_openat2_and_resolve(void *data)
+{
+    struct guest *guest = data;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    uint32_t number;
+
+    CHILD_CHECK(filter);
+    CHILD_CHECK(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat2), 0) == 0);
+    CHILD_CHECK(seccomp_load(filter) == 0);
+    CHILD_CHECK(guest_reads(guest, GUEST_IN, "dir/../dir/deep", "inside"));
+    CHILD_CHECK(guest_reads(guest, GUEST_IN, "dir/deep", "inside"));
+    CHILD_CHECK(guest_open(guest, GUEST_IN, "dir/../../out/canary", 0, 0, READ, &number) ==
+                P1_PERM);
+    CHILD_CHECK(guest_open(guest, GUEST_IN, "bad/canary", 0, 0, READ, &number) == P1_PERM);
+    return 0;
+}
+
+static void a_filter_that_blocks_openat2_leaves_the_walk(void **state)
+{
+    struct guest *guest = *state;
+
+    outside_link(guest, "../out", "in/bad");
+    guest_start(guest);
+    assert_exited(in_child(block_openat2_and_resolve, guest), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_path_stays_below_its_mount),
+        TEST(nothing_is_made_through_a_link_that_leads_out),
+        TEST(a_directory_number_is_a_ceiling_too),
+        TEST(the_root_mount_resolves_links_and_dots_against_itself),
+        TEST(denied_names_are_refused_in_every_spelling),
+        TEST(denied_names_can_t_be_changed_or_made),
+        TEST(an_ancestor_of_a_denied_name_stays_where_it_is),
+        TEST(an_open_directory_carries_its_name_along),
+        TEST(another_name_of_a_denied_directory_is_denied),
+        TEST(a_mount_may_be_denied_as_a_whole),
+        TEST(a_read_only_mount_is_not_changed),
+        TEST(nothing_moves_or_links_between_mounts),
+        TEST(absolute_links_are_not_made),
+        TEST(a_slash_after_a_link_does_not_remove_its_target),
+        TEST(only_files_and_directories_are_opened),
+        TEST(a_waiting_fifo_is_not_even_touched),
+        TEST(kernel_file_systems_are_closed),
+        TEST(modes_of_new_files_hold_no_special_bits),
+        TEST(a_filter_that_blocks_openat2_leaves_the_walk),
+    };
+    int failed = cmocka_run_group_tests_name("wasi_paths", tests, NULL, NULL);
+
+    without_openat2 = true;
+    return failed +
+           cmocka_run_group_tests_name("wasi_paths without openat2", tests, NULL, NULL);
+}
