@@ -110,7 +110,7 @@ static enum nacre_status open_parts(struct executor *executor, struct nacre_erro
     if (status == NACRE_OK)
         status = wt_zygote_start(options->program, &executor->zygote, err);
     if (status == NACRE_OK)
-        status = wt_source_open(options, &executor->source, err);
+        status = wt_source_open(options, &executor->cancelled, &executor->source, err);
     if (status == NACRE_OK && options->in_process)
         status = wt_inprocess_open(options, &executor->inprocess, err);
     else if (status == NACRE_OK)
@@ -412,11 +412,15 @@ static enum nacre_status worker_for(struct executor *executor, const struct nacr
     return wt_pool_make(executor->pool, &key, plan, tool, code_fd, deadline_ns, ret_worker, err);
 }
 
-/* Time was up before the guest began: an outcome like any other. */
-static enum nacre_status timed_out(struct nacre_result *result, const struct nacre_error *err)
+/* Time was up before the guest began, or the caller did not want to wait any longer: an
+ * outcome like any other. */
+static enum nacre_status timed_out(struct executor *executor, struct nacre_result *result,
+                                   const struct nacre_error *err)
 {
-    result->outcome = NACRE_OUTCOME_TIMED_OUT;
-    (void)snprintf(result->reason, sizeof(result->reason), "%s", err->text);
+    result->signal = atomic_load(&executor->cancelled);
+    result->outcome = result->signal ? NACRE_OUTCOME_KILLED : NACRE_OUTCOME_TIMED_OUT;
+    (void)snprintf(result->reason, sizeof(result->reason), "%s",
+                   result->signal ? "cancelled" : err->text);
     return NACRE_OK;
 }
 
@@ -441,7 +445,7 @@ static enum nacre_status run_in_worker(struct executor *executor, const struct n
         status = worker_for(executor, plan, tool, request, deadline_ns,
                             &result->usage.compile_ns, &worker, err);
         if (status == NACRE_ERR_TIMEOUT)
-            return timed_out(result, err);
+            return timed_out(executor, result, err);
         if (status != NACRE_OK)
             return status;
         status = call(executor, worker, plan, tool, request, deadline_ns, result, &healthy, err);
@@ -473,7 +477,7 @@ static enum nacre_status executor_run(struct nacre_executor *base, const struct 
             status = wt_source_get(executor->source, executor->zygote, tool, deadline_ns,
                                    &code_fd, &result->usage.compile_ns, err);
         if (status == NACRE_ERR_TIMEOUT)
-            return timed_out(result, err);
+            return timed_out(executor, result, err);
         if (status == NACRE_OK)
             status = wt_inprocess_load(executor->inprocess, tool, code_fd, err);
         if (status != NACRE_OK)

@@ -29,6 +29,7 @@ struct held {
 
 struct wt_source {
     const struct nacre_executor_options *options;
+    const _Atomic int *cancelled;
     struct wt_cache *cache;
     pthread_mutex_t lock;
     struct held held[HELD_MAX];
@@ -37,6 +38,7 @@ struct wt_source {
 };
 
 enum nacre_status wt_source_open(const struct nacre_executor_options *options,
+                                 const _Atomic int *cancelled,
                                  struct wt_source **ret_source, struct nacre_error *err)
 {
     NACRE_AUTO(wt_source_guard) struct wt_source *source = calloc(1, sizeof(*source));
@@ -45,6 +47,7 @@ enum nacre_status wt_source_open(const struct nacre_executor_options *options,
     if (!source)
         return nacre_fail(err, NACRE_ERR_MEMORY, "code");
     source->options = options;
+    source->cancelled = cancelled;
     (void)pthread_mutex_init(&source->lock, NULL);
     if (options->cache_dir) {
         status = wt_cache_open(options->cache_dir, options->key_dir, &source->cache, err);
@@ -132,7 +135,7 @@ static enum nacre_status binary_fd(const struct nacre_tool *tool, int *ret_fd,
     return NACRE_OK;
 }
 
-/* True when the child has ended, false at the deadline. */
+/* True when the child has ended, false at the deadline or when the run is cancelled. */
 static bool wait_child(const struct wt_source *source, const struct nacre_tool *tool,
                        int pidfd, uint64_t deadline_ns)
 {
@@ -151,7 +154,7 @@ static bool wait_child(const struct wt_source *source, const struct nacre_tool *
 
         if (ppoll(&wait, 1, &timeout, NULL) > 0)
             return true;
-        if (left == 0)
+        if (left == 0 || atomic_load(source->cancelled))
             return false;
         now = nacre_clock_ns();
         if (source->options->on_progress && now - start >= PROGRESS_NS)
@@ -259,7 +262,8 @@ static enum nacre_status compile_and_keep(struct wt_source *source, struct wt_zy
     uint64_t start = nacre_clock_ns();
     enum nacre_status status = compile(source, zygote, tool, deadline_ns, ret_fd, err);
 
-    if (status == NACRE_ERR_TIMEOUT && source->cache && deadline_ns > start)
+    if (status == NACRE_ERR_TIMEOUT && source->cache && deadline_ns > start &&
+        !atomic_load(source->cancelled))
         wt_slow_set(source->options->cache_dir, key, (deadline_ns - start) / NACRE_NS_PER_MS);
     if (status != NACRE_OK)
         return status;

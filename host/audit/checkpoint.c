@@ -92,7 +92,7 @@ enum nacre_status audit_checkpoint_write(int fd, const char *path,
     char line[LINE_BYTES_MAX], head[NACRE_HEX], code[NACRE_HEX], time[NACRE_TIMESTAMP];
     struct nacre_digest digest;
     enum nacre_status status;
-    uint64_t end, size;
+    uint64_t end = 0, size = 0;
     size_t count;
 
     status = last_line(fd, path, line, &count, &end, &size, err);
@@ -154,7 +154,7 @@ enum nacre_status audit_checkpoint_last(int fd, const char *path,
     struct audit_checkpoint checkpoint = { 0 };
     char line[LINE_BYTES_MAX];
     enum nacre_status status;
-    uint64_t end, size;
+    uint64_t end = 0, size = 0;
     size_t count;
 
     status = last_line(fd, path, line, &count, &end, &size, err);

@@ -66,6 +66,7 @@ judge_own() { # PLACE FOLDER HEADER
     local folders=("$2") folder
     [[ $3 != *.inc ]] || return 0 # made by the build, in the folder's own rules
     case $2 in
+    host/policy) folders+=(host/decide) ;; # one library: a policy is read by its rules
     backends/*) folders+=(backends/shared) ;;&
     backends/wasm) folders+=(wasi-shims/host wasi-shims/abi) ;;
     wasi-shims/*) folders+=(wasi-shims/abi) ;;

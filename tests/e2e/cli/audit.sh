@@ -46,6 +46,7 @@ wait_lines() {
   done
   fail "tail --follow: expected $1 records, got $(wc -l <follow)"
 }
+: >follow
 "$NACRE" audit tail -n 1 --follow --json >follow 2>"$scratch/err" &
 pid=$!
 wait_lines 1

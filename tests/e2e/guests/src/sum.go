@@ -24,14 +24,14 @@ func main() {
 	var readers sync.WaitGroup
 	for _, line := range strings.Fields(string(text)) {
 		readers.Add(1)
-		go func() {
+		go func(line string) {
 			defer readers.Done()
 			number, err := strconv.Atoi(line)
 			if err != nil {
 				panic(err)
 			}
 			numbers <- number
-		}()
+		}(line)
 	}
 	go func() {
 		readers.Wait()
