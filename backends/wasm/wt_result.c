@@ -35,12 +35,14 @@ static void copy_denials(const struct nacre_wasi_record *record, const struct na
         copy_text(path, sizeof(path), seen.path, sizeof(seen.path));
         (void)snprintf(denial.rule, sizeof(denial.rule), "capabilities.filesystem");
         if (seen.mount < plan->mount_count) {
+            const char *guest = plan->mounts[seen.mount].guest;
+
             denial.place = plan->mounts[seen.mount].place;
-            (void)snprintf(denial.text, sizeof(denial.text), "%s: %.200s in mount %.200s",
-                           denial.code, path, plan->mounts[seen.mount].guest);
-        } else {
-            (void)snprintf(denial.text, sizeof(denial.text), "%s: %.200s", denial.code, path);
+            (void)snprintf(denial.path, sizeof(denial.path), "%.120s%s%.130s", guest,
+                           path[0] && strcmp(guest, "/") != 0 ? "/" : "", path);
         }
+        (void)snprintf(denial.text, sizeof(denial.text), "%s%s%s", denial.code,
+                       denial.path[0] ? ": " : "", denial.path);
         nacre_result_deny(result, &denial);
     }
     if (record->denials_seen > result->denials_seen)

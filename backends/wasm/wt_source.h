@@ -1,6 +1,7 @@
 #ifndef WT_SOURCE_H
 #define WT_SOURCE_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "nacre/error.h"
@@ -16,7 +17,8 @@
  */
 struct wt_source;
 
-/* `cache_dir` may be NULL: then nothing is kept beyond this process. */
+/* `cache_dir` may be NULL: then nothing is kept beyond this process.  A compilation ends
+ * when *cancelled is no longer 0, as if by the deadline; borrowed for life. */
 NACRE_MUST_CHECK enum nacre_status wt_source_open(const struct nacre_executor_options *options,
                                                   const _Atomic int *cancelled,
                                                   struct wt_source **ret_source,

@@ -40,15 +40,35 @@ static bool is_refusal(enum nacre_status status)
     return status == NACRE_ERR_DENIED || status == NACRE_ERR_UNAVAILABLE;
 }
 
+/* A guest met a wall; which line of the policy had put it there? */
+static void find_rules(const struct nacre_audit_run *record, struct nacre_result *result)
+{
+    for (uint32_t i = 0; i < result->denial_count; i++) {
+        struct nacre_denial *denial = &result->denials[i];
+        struct nacre_answer answer = { 0 };
+        struct nacre_error err;
+
+        if (!denial->path[0] || nacre_explain_path(record->policy, record->request,
+                                                   denial->path, &answer, &err) != NACRE_OK)
+            continue;
+        /* What the policy would have let through was refused for what it is. */
+        if (answer.read && answer.write)
+            continue;
+        (void)snprintf(denial->rule, sizeof(denial->rule), "%s", answer.rule);
+        denial->place = answer.place;
+    }
+}
+
 /* Ends in NACRE_OK with an outcome, or in a failure that is the host's. */
-static enum nacre_status run_planned(struct nacre_engine *engine, struct nacre_executor *executor,
+static enum nacre_status run_planned(struct nacre_executor *executor,
                                      const struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
 {
     enum nacre_status status = nacre_executor_run(executor, record->plan, record->tool,
                                                   record->request, result, err);
 
-    (void)engine;
+    if (status == NACRE_OK)
+        find_rules(record, result);
     return is_refusal(status) ? denied(result, err) : status;
 }
 
@@ -65,7 +85,7 @@ static enum nacre_status run_recorded(struct nacre_engine *engine, struct nacre_
     if (status != NACRE_OK)
         return nacre_fail_context(err, "nothing was run: the audit record can't be written");
     if (executor)
-        status = run_planned(engine, executor, record, result, err);
+        status = run_planned(executor, record, result, err);
     result->usage.wall_ns = nacre_clock_ns() - start_ns;
     if (engine->audit && nacre_audit_end(engine->audit, record,
                                          status == NACRE_OK ? result : NULL,

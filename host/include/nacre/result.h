@@ -51,6 +51,7 @@ struct nacre_denial {
     char code[32];             /* mount-not-covered, over-limit, not-enforceable, ... */
     char rule[64];             /* the policy's key: capabilities.filesystem.mode */
     struct nacre_place place;  /* in the policy; line 0 when a default decided */
+    char path[256];            /* the guest path that was asked for; "" when none was */
     char text[512];
 };
 
