@@ -48,28 +48,30 @@ static bool real_name(int fd, char ret_path[NACRE_PATH_MAX])
     return true;
 }
 
-/* `path` as written, and as its existing part is really called. */
+/* `path` with its existing part as that is really called.  What is not there yet may lie
+ * in a directory that is, under another name. */
 static bool real_path(const char *path, char ret_path[NACRE_PATH_MAX])
 {
-    NACRE_AUTO(nacre_heap_guard) char *resolved = realpath(path, NULL);
     char parent[NACRE_PATH_MAX];
-    char *slash;
-    size_t used;
+    size_t cut = strlen(path);
 
-    if (resolved)
-        return snprintf(ret_path, NACRE_PATH_MAX, "%s", resolved) < NACRE_PATH_MAX;
-    /* Not there yet: its directory may be, under another name. */
-    if (snprintf(parent, sizeof(parent), "%s", path) >= (int)sizeof(parent))
+    if (cut >= sizeof(parent))
         return false;
-    slash = strrchr(parent, '/');
-    if (!slash || slash == parent)
-        return false;
-    *slash = '\0';
-    if (!real_path(parent, ret_path))
-        return false;
-    used = strlen(ret_path);
-    return snprintf(ret_path + used, NACRE_PATH_MAX - used, "/%s", slash + 1) <
-           (int)(NACRE_PATH_MAX - used);
+    memcpy(parent, path, cut + 1);
+    for (;;) {
+        NACRE_AUTO(nacre_heap_guard) char *resolved = realpath(parent, NULL);
+        char *slash;
+
+        if (resolved)
+            return snprintf(ret_path, NACRE_PATH_MAX, "%s%s",
+                            resolved[1] || !path[cut] ? resolved : "",
+                            path + cut) < NACRE_PATH_MAX;
+        slash = strrchr(parent, '/');
+        if (!slash || slash == parent)
+            return false;
+        *slash = '\0';
+        cut = (size_t)(slash - parent);
+    }
 }
 
 /* Judge one denied host path against the directory that was opened. */

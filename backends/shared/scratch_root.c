@@ -15,7 +15,8 @@
 #include "nacre/hash.h"
 #include "nacre/tree.h"
 
-#define SWEEP_MAX 256 /* entries of the base that are looked at */
+#define SWEEP_MAX 64      /* roots that are tried */
+#define SWEEP_NAMES 16384 /* names of the base that are read: others' may be many */
 #define SWEEP_AGE_S 5 /* a younger root may not have its lock yet */
 
 struct nacre_scratch {
@@ -36,11 +37,14 @@ static void sweep(int base_fd)
     char prefix[24];
     struct dirent *entry;
     struct nacre_error err;
+    int names = 0, roots = 0;
     int again = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again >= 0 ? fdopendir(again) : NULL;
 
+    if (!dir && again >= 0)
+        (void)close(again);
     root_prefix(prefix, sizeof(prefix));
-    for (int seen = 0; dir && seen < SWEEP_MAX && (entry = readdir(dir)) != NULL; seen++) {
+    while (dir && names++ < SWEEP_NAMES && roots < SWEEP_MAX && (entry = readdir(dir)) != NULL) {
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
         struct stat info;
 
@@ -51,6 +55,7 @@ static void sweep(int base_fd)
         if (fd < 0 || fstat(fd, &info) != 0 || info.st_uid != geteuid() ||
             info.st_ctime + SWEEP_AGE_S > time(NULL))
             continue;
+        roots++;
         if (flock(fd, LOCK_EX | LOCK_NB) == 0)
             (void)!nacre_tree_remove(base_fd, entry->d_name, &err);
     }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 
 /* Stands for the pid of a process that is not there yet when the filter is built. */
@@ -125,6 +126,7 @@ static enum nacre_status add_worker(scmp_filter_ctx filter, struct nacre_error *
 {
     static const int clones[] = { SCMP_SYS(clone), SCMP_SYS(clone3) };
     enum nacre_status status;
+    int ioctl_code;
 
     for (size_t i = 0; i < NACRE_COUNT(worker_fcntls); i++) {
         int code = seccomp_rule_add(
@@ -134,6 +136,11 @@ static enum nacre_status add_worker(scmp_filter_ctx filter, struct nacre_error *
         if (code < 0)
             return rule_fail(err, code, "the rules for fcntl");
     }
+    /* How much there is to read: poll_oneoff tells it.  Terminals are asked nothing. */
+    ioctl_code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+                                  SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, FIONREAD));
+    if (ioctl_code < 0)
+        return rule_fail(err, ioctl_code, "the rule for ioctl");
     status = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, NACRE_COUNT(worker_calls),
                        err);
     if (status != NACRE_OK)

@@ -52,31 +52,38 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * NACRE_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
-/* Someone bumped the epoch: is it this run whose time is up? */
-static wasmtime_error_t *at_epoch(const wasmtime_context_t *context, void *data,
-                                  uint64_t *ret_delta, wasmtime_update_deadline_kind_t *ret_kind)
-{
-    struct nacre_wasi_call *call = data;
-
-    (void)context;
-    if (nacre_clock_ns() >= call->deadline_ns) {
-        atomic_store(&call->record->ending, NACRE_WASI_TIMED_OUT);
-        return wasmtime_error_new("deadline");
-    }
-    *ret_delta = 1;
-    *ret_kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
-    return NULL;
-}
-
 /* The state of one run, so that its steps can be functions. */
 struct run {
     wasmtime_context_t *context;
     wasmtime_instance_t instance;
     struct wt_account account;
     struct nacre_wasi_call *call;
+    const _Atomic int *cancelled;
     struct wt_reply *reply;
     bool fuel_exact; /* unless it ended where the engine can't know */
 };
+
+static bool is_over(const struct run *run)
+{
+    return nacre_clock_ns() >= run->call->deadline_ns ||
+           (run->cancelled && atomic_load(run->cancelled));
+}
+
+/* Someone bumped the epoch: is it this run whose time is up? */
+static wasmtime_error_t *at_epoch(const wasmtime_context_t *context, void *data,
+                                  uint64_t *ret_delta, wasmtime_update_deadline_kind_t *ret_kind)
+{
+    const struct run *run = data;
+
+    (void)context;
+    if (is_over(run)) {
+        atomic_store(&run->call->record->ending, NACRE_WASI_TIMED_OUT);
+        return wasmtime_error_new("deadline");
+    }
+    *ret_delta = 1;
+    *ret_kind = WASMTIME_UPDATE_DEADLINE_CONTINUE;
+    return NULL;
+}
 
 static void refuse(struct run *run, enum nacre_status status, const char *text)
 {
@@ -218,9 +225,10 @@ static void measure(struct run *run, const struct wt_bounds *bounds, uint64_t cp
 
 void wt_call_run(wasm_engine_t *engine, const struct wt_code *code, struct nacre_wasi *wasi,
                  struct nacre_wasi_call *call, const struct wt_bounds *bounds,
-                 const char *invoke, struct wt_reply *reply)
+                 const char *invoke, const _Atomic int *cancelled, struct wt_reply *reply)
 {
-    struct run run = { .call = call, .reply = reply, .fuel_exact = true,
+    struct run run = { .call = call, .reply = reply, .cancelled = cancelled,
+                       .fuel_exact = true,
                        .account = { .bytes_max = bounds->memory_bytes_max } };
     uint64_t cpu_before = thread_cpu_ns();
     struct nacre_error err;
@@ -242,14 +250,14 @@ void wt_call_run(wasm_engine_t *engine, const struct wt_code *code, struct nacre
     run.context = wasmtime_store_context(store);
     wasmtime_store_limiter(store, -1, (int64_t)bounds->table_elements_max, 1,
                            bounds->table_count, 1);
-    wasmtime_store_epoch_deadline_callback(store, at_epoch, call, NULL);
+    wasmtime_store_epoch_deadline_callback(store, at_epoch, &run, NULL);
     wasmtime_context_set_epoch_deadline(run.context, 1);
     error = wasmtime_context_set_fuel(run.context, bounds->fuel_max);
     if (error)
         wasmtime_error_delete(error);
 
     wt_account_enter(&run.account);
-    if (nacre_clock_ns() >= call->deadline_ns)
+    if (is_over(&run))
         reply->outcome = NACRE_OUTCOME_TIMED_OUT;
     else if (!wt_account_charge(&run.account, bounds->table_bytes))
         reply->outcome = NACRE_OUTCOME_OUT_OF_MEMORY;

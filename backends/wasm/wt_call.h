@@ -1,6 +1,7 @@
 #ifndef WT_CALL_H
 #define WT_CALL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <wasmtime.h>
@@ -50,11 +51,12 @@ struct wt_reply {
 
 /*
  * One fresh instance, from start to end, on the calling thread.  `invoke` is NULL
- * for _start; otherwise the export to call with call->arguments[1...].  Never
- * fails: whatever went wrong after the guest was entered is the guest's outcome.
+ * for _start; otherwise the export to call with call->arguments[1...].  `cancelled`
+ * (NULL: never) ends it like the deadline, once it is not 0 and the epoch was bumped.
+ * Never fails: whatever went wrong after the guest was entered is the guest's outcome.
  */
 void wt_call_run(wasm_engine_t *engine, const struct wt_code *code, struct nacre_wasi *wasi,
                  struct nacre_wasi_call *call, const struct wt_bounds *bounds,
-                 const char *invoke, struct wt_reply *reply);
+                 const char *invoke, const _Atomic int *cancelled, struct wt_reply *reply);
 
 #endif

@@ -4,6 +4,7 @@
  * only after it was copied and checked: a guest may have taken the worker over.
  */
 #include <assert.h>
+#include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -112,7 +113,7 @@ static enum nacre_status open_parts(struct executor *executor, struct nacre_erro
     if (status == NACRE_OK)
         status = wt_source_open(options, &executor->cancelled, &executor->source, err);
     if (status == NACRE_OK && options->in_process)
-        status = wt_inprocess_open(options, &executor->inprocess, err);
+        status = wt_inprocess_open(options, &executor->cancelled, &executor->inprocess, err);
     else if (status == NACRE_OK)
         status = wt_pool_open(executor->zygote, options, &executor->cpu_share, &executor->pool,
                               err);
@@ -164,7 +165,8 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 
 /* ---- one call ---- */
 
-static enum nacre_status write_call(struct wt_worker *worker, const struct nacre_plan *plan,
+static enum nacre_status write_call(const struct wt_worker *worker,
+                                    const struct nacre_plan *plan,
                                     const struct nacre_tool *tool,
                                     const struct nacre_request *request, uint64_t deadline_ns,
                                     struct nacre_error *err)
@@ -188,19 +190,27 @@ static enum nacre_status write_call(struct wt_worker *worker, const struct nacre
     share->environment_count = environment;
     share->has_invoke = request->invoke != NULL;
     share->has_input = request->input_fd >= 0;
+    share->terminals = request->terminals;
     share->is_streamed = request->on_output != NULL;
     share->deadline_ns = deadline_ns;
     share->fuel_max = plan->limits.fuel_max;
     memset(&share->record, 0, offsetof(struct nacre_wasi_record, denials));
     share->reply.outcome = NACRE_OUTCOME_NONE;
     atomic_store(&share->begun, 0);
-    if (share->has_input) {
-        struct wt_message message = { .request = WT_REQUEST_NONE };
-
-        if (!wt_send(worker->control, &message, &request->input_fd, 1))
-            return nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
-    }
     return NACRE_OK;
+}
+
+/* False with errno: EPIPE when the worker has just died, EAGAIN when a guest has taken
+ * it over and it takes nothing any more. */
+static bool hand_over(struct wt_worker *worker, const struct nacre_request *request)
+{
+    const struct wt_message message = { .request = WT_REQUEST_NONE };
+
+    if (request->input_fd >= 0 && !wt_send(worker->control, &message, &request->input_fd, 1))
+        return false;
+    atomic_store(&worker->share->word, (uint32_t)worker->child.pid | FUTEX_WAITERS);
+    wt_futex_wake(&worker->share->word);
+    return true;
 }
 
 static const unsigned char *output_of(const struct wt_worker *worker, int stream)
@@ -215,10 +225,12 @@ static void drain(const struct wt_worker *worker, const struct nacre_request *re
         uint64_t there = wt_result_output(&worker->share->record, stream,
                                           worker->output_bytes_max);
 
-        if (there > shown[stream])
-            request->on_output(request->on_output_data, stream + 1,
-                               (const char *)output_of(worker, stream) + shown[stream],
-                               there - shown[stream]);
+        /* A count that falls and rises again would be output without end. */
+        if (there <= shown[stream])
+            continue;
+        request->on_output(request->on_output_data, stream + 1,
+                           (const char *)output_of(worker, stream) + shown[stream],
+                           there - shown[stream]);
         shown[stream] = there;
     }
 }
@@ -320,7 +332,7 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
 {
     struct wt_share *share = worker->share;
     uint64_t shown[2] = { 0, 0 };
-    enum wait_end end;
+    enum wait_end end = WAIT_DIED;
     enum nacre_status status;
 
     *ret_healthy = false;
@@ -328,9 +340,10 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
     if (status != NACRE_OK)
         return status;
     pin(worker);
-    atomic_store(&share->word, (uint32_t)worker->child.pid | FUTEX_WAITERS);
-    wt_futex_wake(&share->word);
-    end = await(executor, worker, request, deadline_ns, shown);
+    if (hand_over(worker, request))
+        end = await(executor, worker, request, deadline_ns, shown);
+    else if (errno != EPIPE && errno != EAGAIN)
+        return nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
     if (end == WAIT_DONE) {
         status = wt_result_reply(&share->reply, result, err);
         *ret_healthy = status != NACRE_ERR_BACKEND && !share->reply.spent &&
@@ -431,6 +444,18 @@ static bool died_unbegun(const struct wt_worker *worker, const struct nacre_resu
            worker->child.pid == 0;
 }
 
+/* Nothing of a run that never began is told, whatever its worker left. */
+static void forget_run(struct nacre_result *result)
+{
+    nacre_buf_clear(&result->output);
+    nacre_buf_clear(&result->errors);
+    result->outcome = NACRE_OUTCOME_NONE;
+    result->signal = 0;
+    result->reason[0] = '\0';
+    result->denial_count = 0;
+    result->denials_seen = 0;
+}
+
 static enum nacre_status run_in_worker(struct executor *executor, const struct nacre_plan *plan,
                                        const struct nacre_tool *tool,
                                        const struct nacre_request *request,
@@ -451,6 +476,8 @@ static enum nacre_status run_in_worker(struct executor *executor, const struct n
         status = call(executor, worker, plan, tool, request, deadline_ns, result, &healthy, err);
         again = status == NACRE_OK && !retried && !atomic_load(&executor->cancelled) &&
                 died_unbegun(worker, result);
+        if (again)
+            forget_run(result);
         if (healthy)
             wt_pool_keep(executor->pool, worker);
         else
@@ -488,7 +515,11 @@ static enum nacre_status executor_run(struct nacre_executor *base, const struct 
 
 static void executor_cancel(struct nacre_executor *base, int signal)
 {
-    atomic_store(&executor_of(base)->cancelled, signal);
+    struct executor *executor = executor_of(base);
+
+    atomic_store(&executor->cancelled, signal);
+    if (executor->inprocess)
+        wt_inprocess_nudge(executor->inprocess);
 }
 
 const struct nacre_executor_ops nacre_wasm_executor = {

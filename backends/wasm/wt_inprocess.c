@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,6 +50,7 @@ struct cell {
 
 struct wt_inprocess {
     const struct nacre_executor_options *options;
+    const _Atomic int *cancelled;
     wasm_engine_t *engine;
     wasmtime_linker_t *linker;
     struct nacre_scratch *scratch; /* made at first need */
@@ -101,7 +104,26 @@ static void *watch(void *data)
     return NULL;
 }
 
+void wt_inprocess_nudge(struct wt_inprocess *inprocess)
+{
+    wasmtime_engine_increment_epoch(inprocess->engine);
+}
+
+/* The caller's signals are for the caller's threads. */
+static int start_watchman(struct wt_inprocess *inprocess)
+{
+    sigset_t all, before;
+    int failure;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    failure = pthread_create(&inprocess->watchman, NULL, watch, inprocess);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure;
+}
+
 enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options,
+                                    const _Atomic int *cancelled,
                                     struct wt_inprocess **ret_inprocess,
                                     struct nacre_error *err)
 {
@@ -112,6 +134,7 @@ enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options
     if (!inprocess)
         return nacre_fail(err, NACRE_ERR_MEMORY, "engine");
     inprocess->options = options;
+    inprocess->cancelled = cancelled;
     inprocess->watched_ns = FOREVER_NS;
     (void)pthread_mutex_init(&inprocess->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
@@ -123,7 +146,7 @@ enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options
     status = nacre_wasi_link(inprocess->linker, err);
     if (status != NACRE_OK)
         return status;
-    errno = pthread_create(&inprocess->watchman, NULL, watch, inprocess);
+    errno = start_watchman(inprocess);
     if (errno != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't start the thread that watches deadlines");
     inprocess->watching = true;
@@ -387,12 +410,13 @@ static void show(void *data)
         uint64_t there = wt_result_output(&stream->cell->record, i,
                                           stream->cell->output_bytes_max);
 
-        if (there > stream->shown[i])
-            stream->request->on_output(stream->request->on_output_data, i + 1,
-                                       (const char *)stream->cell->output +
-                                           (size_t)i * stream->cell->output_bytes_max +
-                                           stream->shown[i],
-                                       there - stream->shown[i]);
+        if (there <= stream->shown[i])
+            continue;
+        stream->request->on_output(stream->request->on_output_data, i + 1,
+                                   (const char *)stream->cell->output +
+                                       (size_t)i * stream->cell->output_bytes_max +
+                                       stream->shown[i],
+                                   there - stream->shown[i]);
         stream->shown[i] = there;
     }
 }
@@ -404,6 +428,25 @@ static uint32_t text_count(const char *const *texts)
     while (texts && texts[count])
         count++;
     return count;
+}
+
+/* Here no guest stands between the reply and us: that the host could not begin is true. */
+static enum nacre_status judge(const struct wt_inprocess *inprocess,
+                               const struct wt_reply *reply, struct nacre_result *result,
+                               struct nacre_error *err)
+{
+    int number = atomic_load(inprocess->cancelled);
+    enum nacre_status status;
+
+    if (reply->status == NACRE_ERR_IO || reply->status == NACRE_ERR_MEMORY)
+        return nacre_fail(err, NACRE_ERR_BACKEND, "%.400s", reply->reason);
+    status = wt_result_reply(reply, result, err);
+    if (status == NACRE_OK && result->outcome == NACRE_OUTCOME_TIMED_OUT && number != 0) {
+        result->outcome = NACRE_OUTCOME_KILLED;
+        result->signal = number;
+        (void)snprintf(result->reason, sizeof(result->reason), "cancelled");
+    }
+    return status;
 }
 
 enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct nacre_plan *plan,
@@ -436,6 +479,7 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct 
         .environment = request->environment,
         .environment_count = text_count(request->environment),
         .input_fd = request->input_fd,
+        .terminals = request->terminals,
         .deadline_ns = deadline_ns,
         .record = &cell->record,
         .output = { cell->output, cell->output + cell->output_bytes_max },
@@ -447,8 +491,8 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct 
     bounds.fuel_max = plan->limits.fuel_max;
     begin(inprocess, cell, deadline_ns);
     wt_call_run(inprocess->engine, cell->code, cell->wasi, &call, &bounds, request->invoke,
-                &cell->reply);
-    status = wt_result_reply(&cell->reply, result, err);
+                inprocess->cancelled, &cell->reply);
+    status = judge(inprocess, &cell->reply, result, err);
     if (status == NACRE_OK)
         status = wt_result_record(&cell->record,
                                   (const unsigned char *[]){ call.output[0], call.output[1] },

@@ -1,6 +1,8 @@
 #ifndef WT_INPROCESS_H
 #define WT_INPROCESS_H
 
+#include <stdatomic.h>
+
 #include "nacre/executor.h"
 #include "nacre/own.h"
 #include "nacre/tool.h"
@@ -13,11 +15,16 @@
  */
 struct wt_inprocess;
 
+/* Runs end when *cancelled is not 0 and a nudge tells them to look; borrowed for life. */
 NACRE_MUST_CHECK enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options,
+                                                     const _Atomic int *cancelled,
                                                      struct wt_inprocess **ret_inprocess,
                                                      struct nacre_error *err);
 void wt_inprocess_free(struct wt_inprocess *inprocess); /* accepts NULL */
 NACRE_OWNED(wt_inprocess)
+
+/* Safe in signal handlers.  A guest that waits in a host call looks when that is over. */
+void wt_inprocess_nudge(struct wt_inprocess *inprocess);
 
 /* Is the tool's code loaded?  If not, load it from a sealed memfd. */
 bool wt_inprocess_has(struct wt_inprocess *inprocess, const struct nacre_tool *tool);

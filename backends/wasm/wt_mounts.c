@@ -59,8 +59,10 @@ enum nacre_status wt_mounts_unpack(struct wt_cursor *cursor, uint32_t count, con
         mounts[i].writable = wt_get_number(cursor) != 0;
         mounts[i].is_root = wt_get_number(cursor) != 0;
         mounts[i].fd = -1;
-        if (wt_get_number(cursor) == 0 && used < fd_count)
-            mounts[i].fd = fds[used++];
+        if (wt_get_number(cursor) == 0) {
+            mounts[i].fd = used < fd_count ? fds[used] : -1;
+            used++;
+        }
         status = get_names(cursor, &mounts[i].denied, &mounts[i].denied_count, err);
         if (status == NACRE_OK)
             status = get_names(cursor, &mounts[i].covered, &mounts[i].covered_count, err);

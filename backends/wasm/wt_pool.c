@@ -69,7 +69,7 @@ bool wt_worker_lives(const struct wt_worker *worker)
 {
     struct pollfd ended = { .fd = worker->child.pidfd, .events = POLLIN };
 
-    return poll(&ended, 1, 0) == 0;
+    return poll(&ended, 1, 0) <= 0; /* a signal of the caller's is no death */
 }
 
 struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct nacre_digest *key)
@@ -191,7 +191,7 @@ static enum nacre_status await_walls(struct wt_worker *worker, uint64_t deadline
                                      struct nacre_error *err)
 {
     struct wt_share *share = worker->share;
-    uint32_t word;
+    uint32_t word, status;
 
     while ((word = atomic_load(&share->word)) != 0) {
         if ((word & FUTEX_OWNER_DIED) || !wt_worker_lives(worker))
@@ -201,11 +201,11 @@ static enum nacre_status await_walls(struct wt_worker *worker, uint64_t deadline
         (void)wt_futex_wait(&share->word, word, SETUP_SLICE_NS);
     }
     if (atomic_load(&share->worker_tid) != (uint32_t)worker->child.pid) {
+        status = share->reply.status;
         share->reply.reason[sizeof(share->reply.reason) - 1] = '\0';
         return nacre_fail(err,
-                          share->reply.status < NACRE_STATUS_COUNT && share->reply.status
-                              ? share->reply.status
-                              : NACRE_ERR_BACKEND,
+                          status > NACRE_OK && status < NACRE_STATUS_COUNT ? status
+                                                                           : NACRE_ERR_BACKEND,
                           "%.400s", share->reply.reason);
     }
     return NACRE_OK;
@@ -227,6 +227,9 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
         return nacre_fail(err, NACRE_ERR_IO, "socketpair");
     worker->control = pair[0];
     theirs = pair[1];
+    /* A worker that takes nothing from it shall not block its supervisor. */
+    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "socketpair");
     if (mounts->has_private) {
         status = scratch_of(pool, worker->scratch, &scratch_fd, err);
         if (status != NACRE_OK)

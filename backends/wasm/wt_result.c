@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nacre/text.h"
+
 uint64_t wt_result_output(const struct nacre_wasi_record *record, int stream, uint64_t bytes_max)
 {
     uint64_t used = atomic_load_explicit(&record->output_used[stream], memory_order_acquire);
@@ -11,12 +13,24 @@ uint64_t wt_result_output(const struct nacre_wasi_record *record, int stream, ui
     return used < bytes_max ? used : bytes_max;
 }
 
+/* Fit to print, line by line: only a backtrace's ends of lines are left as they are. */
 static void copy_text(char *ret_text, size_t size, const char *from, size_t from_size)
 {
-    size_t length = strnlen(from, from_size < size ? from_size : size - 1);
+    char copy[2048]; /* which nobody changes while it is read */
+    size_t length = strnlen(from, from_size < sizeof(copy) ? from_size : sizeof(copy));
+    size_t used = 0, start = 0;
 
-    memcpy(ret_text, from, length);
-    ret_text[length] = '\0';
+    memcpy(copy, from, length);
+    for (size_t i = 0; i <= length && used + 1 < size; i++) {
+        if (i < length && copy[i] != '\n')
+            continue;
+        (void)nacre_text_show(ret_text + used, size - used, copy + start, i - start);
+        used += strlen(ret_text + used);
+        if (i < length && used + 1 < size)
+            ret_text[used++] = '\n';
+        start = i + 1;
+    }
+    ret_text[used] = '\0';
 }
 
 static void copy_denials(const struct nacre_wasi_record *record, const struct nacre_plan *plan,
@@ -31,8 +45,10 @@ static void copy_denials(const struct nacre_wasi_record *record, const struct na
         struct nacre_denial denial = { 0 };
         char path[sizeof(seen.path)];
 
-        copy_text(denial.code, sizeof(denial.code), seen.code, sizeof(seen.code));
-        copy_text(path, sizeof(path), seen.path, sizeof(seen.path));
+        (void)nacre_text_show(denial.code, sizeof(denial.code), seen.code,
+                              strnlen(seen.code, sizeof(seen.code)));
+        (void)nacre_text_show(path, sizeof(path), seen.path,
+                              strnlen(seen.path, sizeof(seen.path)));
         (void)snprintf(denial.rule, sizeof(denial.rule), "capabilities.filesystem");
         if (seen.mount < plan->mount_count) {
             const char *guest = plan->mounts[seen.mount].guest;
@@ -67,11 +83,33 @@ static enum nacre_status copy_output(const struct nacre_wasi_record *record,
     return NACRE_OK;
 }
 
-/* A reply that no honest worker gives is a worker that was taken over. */
+/* Is it what wt_values_print() writes: numbers, and "nan" or "inf" as words? */
+static bool is_values(const char *json, size_t count)
+{
+    if (count < 2 || json[0] != '[' || json[count - 1] != ']')
+        return false;
+    for (size_t i = 1; i < count - 1; i++)
+        if (json[i] == '\0' || !strchr("0123456789+-.e,\"naif", json[i]))
+            return false;
+    return true;
+}
+
+static void killed(struct nacre_result *result)
+{
+    result->outcome = NACRE_OUTCOME_KILLED;
+    result->signal = SIGKILL;
+}
+
+/*
+ * A reply that no honest worker gives is a worker that was taken over.  One that says it
+ * could not begin may be honest, but nobody can tell, and a guest must not be able to make
+ * nacre say that nacre failed: both end as KILLED, with what is known in the reason.
+ */
 enum nacre_status wt_result_reply(const struct wt_reply *reply, struct nacre_result *result,
                                   struct nacre_error *err)
 {
-    uint32_t status = reply->status, outcome = reply->outcome, values = reply->values_size;
+    uint32_t status = reply->status, outcome = reply->outcome, size = reply->values_size;
+    char values[WT_VALUES_MAX], text[sizeof(result->reason)];
 
     copy_text(result->reason, sizeof(result->reason), reply->reason, sizeof(reply->reason));
     result->usage.fuel = reply->fuel;
@@ -81,19 +119,25 @@ enum nacre_status wt_result_reply(const struct wt_reply *reply, struct nacre_res
     result->usage.cpu_ns = reply->cpu_ns;
     if (status == NACRE_ERR_NOT_RUNNABLE)
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%.500s", result->reason);
-    if (status == NACRE_ERR_IO || status == NACRE_ERR_MEMORY)
-        return nacre_fail(err, NACRE_ERR_BACKEND, "%.500s", result->reason);
-    if (status != NACRE_OK || outcome == NACRE_OUTCOME_NONE || outcome >= NACRE_OUTCOME_DENIED ||
-        values > WT_VALUES_MAX) {
-        result->outcome = NACRE_OUTCOME_KILLED;
-        result->signal = SIGKILL;
+    if (status == NACRE_ERR_IO || status == NACRE_ERR_MEMORY) {
+        killed(result);
+        (void)snprintf(text, sizeof(text), "the worker could not begin: %.2000s",
+                       result->reason);
+        memcpy(result->reason, text, sizeof(text));
+        return NACRE_OK;
+    }
+    if (size <= sizeof(values))
+        memcpy(values, reply->values, size);
+    if (status != NACRE_OK || outcome == NACRE_OUTCOME_NONE || outcome >= NACRE_OUTCOME_KILLED ||
+        size > sizeof(values) || (size > 0 && !is_values(values, size))) {
+        killed(result);
         (void)snprintf(result->reason, sizeof(result->reason), "the worker's reply made no sense");
         return NACRE_OK;
     }
     result->outcome = outcome;
     result->exit_status = reply->exit_status;
     result->values = (struct nacre_buf)NACRE_BUF(WT_VALUES_MAX);
-    return values > 0 ? nacre_buf_add(&result->values, reply->values, values, err) : NACRE_OK;
+    return size > 0 ? nacre_buf_add(&result->values, values, size, err) : NACRE_OK;
 }
 
 enum nacre_status wt_result_record(const struct nacre_wasi_record *record,

@@ -17,7 +17,7 @@ uint64_t wt_result_output(const struct nacre_wasi_record *record, int stream,
 
 /*
  * How it ended.  NACRE_ERR_NOT_RUNNABLE when the guest was never entered.  A reply
- * that no honest worker gives becomes the outcome KILLED.
+ * that no honest worker gives, or that blames the host, becomes the outcome KILLED.
  */
 NACRE_MUST_CHECK enum nacre_status wt_result_reply(const struct wt_reply *reply,
                                                    struct nacre_result *result,

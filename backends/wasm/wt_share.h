@@ -49,6 +49,7 @@ struct wt_share {
     uint64_t fuel_max;
     uint32_t argument_count, environment_count;
     uint32_t has_input;  /* its fd comes over the control socket */
+    uint32_t terminals;
     uint32_t has_invoke; /* the export's name is the last text */
     uint32_t is_streamed; /* wake the supervisor at each write */
     _Atomic uint32_t begun; /* by the worker, before anything of the guest happens */
@@ -89,7 +90,8 @@ enum wt_request {
 struct wt_message {
     uint32_t request;
     int32_t pid;    /* of the child; negative: -errno */
-    int32_t status; /* of waitpid(), for WT_REQUEST_REAP */
+    int32_t status; /* of waitpid(), for WT_REQUEST_REAP; in its question: a signal to end
+                       it by, or 0 when it has ended */
 };
 
 #define WT_FDS_MAX 128

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "nacre/clock.h"
+#include "nacre/text.h"
 #include "wt_engine.h"
 #include "wt_module.h"
 #include "wt_slow.h"
@@ -93,19 +94,24 @@ static int held_get(struct wt_source *source, const struct nacre_digest *key)
 static void held_put(struct wt_source *source, const struct nacre_digest *key, int fd)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    uint32_t slot = 0;
+    uint32_t slot, oldest = 0;
 
     if (copy < 0)
         return; /* the next call goes to the cache */
     (void)pthread_mutex_lock(&source->lock);
-    if (source->held_count < HELD_MAX) {
-        slot = source->held_count++;
-    } else {
-        for (uint32_t i = 1; i < HELD_MAX; i++)
-            if (source->held[i].used < source->held[slot].used)
-                slot = i;
-        (void)close(source->held[slot].fd);
+    /* Two threads may have compiled the same module side by side. */
+    for (slot = 0; slot < source->held_count; slot++) {
+        if (nacre_digest_equal(&source->held[slot].key, key))
+            break;
+        if (source->held[slot].used < source->held[oldest].used)
+            oldest = slot;
     }
+    if (slot == HELD_MAX)
+        slot = oldest;
+    if (slot < source->held_count)
+        (void)close(source->held[slot].fd);
+    else
+        source->held_count++;
     source->held[slot] = (struct held){ .key = *key, .fd = copy, .used = ++source->uses };
     (void)pthread_mutex_unlock(&source->lock);
 }
@@ -169,8 +175,9 @@ static enum nacre_status judge_child(const struct wt_note *note, int status,
     char text[sizeof(note->text)];
 
     if (status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        memcpy(text, note->text, sizeof(text));
-        text[sizeof(text) - 1] = '\0';
+        /* The module may have taken its compiler over. */
+        (void)nacre_text_show(text, sizeof(text), note->text,
+                              strnlen(note->text, sizeof(note->text)));
         if (note->status == NACRE_OK && note->size > 0)
             return NACRE_OK;
         return nacre_fail(err,
@@ -205,6 +212,7 @@ static enum nacre_status compile(struct wt_source *source, struct wt_zygote *zyg
     struct wt_child child;
     struct wt_note *note;
     enum nacre_status status;
+    int wait_status;
     bool ended;
 
     if (code_fd < 0 || note_fd < 0 || ftruncate(note_fd, sizeof(*note)) != 0)
@@ -217,17 +225,16 @@ static enum nacre_status compile(struct wt_source *source, struct wt_zygote *zyg
     if (status != NACRE_OK)
         return status;
     ended = wait_child(source, tool, child.pidfd, deadline_ns);
-    if (!ended) {
-        (void)wt_zygote_reap(zygote, &child);
+    wait_status = wt_zygote_reap(zygote, &child);
+    if (!ended)
         return nacre_fail(err, NACRE_ERR_TIMEOUT,
                           "compiling %.100s took longer than the run may last; compile it once "
                           "with 'nacre cache add %.150s'",
                           tool->name, tool->path);
-    }
     note = mmap(NULL, sizeof(*note), PROT_READ, MAP_SHARED, note_fd, 0);
     if (note == MAP_FAILED)
         return nacre_fail(err, NACRE_ERR_IO, "mmap");
-    status = judge_child(note, wt_zygote_reap(zygote, &child), tool, err);
+    status = judge_child(note, wait_status, tool, err);
     (void)munmap(note, sizeof(*note));
     if (status == NACRE_OK)
         status = seal(code_fd, err);
@@ -301,7 +308,9 @@ enum nacre_status wt_source_get(struct wt_source *source, struct wt_zygote *zygo
     }
     now = nacre_clock_ns();
     slow_ms = source->cache ? wt_slow_get(source->options->cache_dir, &key) : 0;
-    if (slow_ms > 0 && deadline_ns <= now + slow_ms * NACRE_NS_PER_MS)
+    /* A little more than was not enough is not enough: two equal requests never leave
+     * exactly the same time for compiling. */
+    if (slow_ms > 0 && deadline_ns <= now + (slow_ms + slow_ms / 4 + 1) * NACRE_NS_PER_MS)
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
                           "%.100s is not compiled yet, and %" PRIu64
                           " ms were not enough the last time; compile it once with 'nacre cache "
@@ -315,7 +324,9 @@ enum nacre_status wt_source_add(struct wt_source *source, struct wt_zygote *zygo
                                 struct nacre_error *err)
 {
     struct nacre_digest key = wt_cache_key(&tool->digest, wt_engine_config_text);
-    uint64_t deadline_ns = nacre_clock_ns() + timeout_ms * NACRE_NS_PER_MS;
+    uint64_t most_ms = (UINT64_MAX - nacre_clock_ns()) / NACRE_NS_PER_MS;
+    uint64_t deadline_ns =
+        nacre_clock_ns() + (timeout_ms < most_ms ? timeout_ms : most_ms - 1) * NACRE_NS_PER_MS;
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     uint64_t compile_ns;
 

@@ -1,6 +1,8 @@
 #include "wt_values.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,28 +32,35 @@ static bool parse_integer(const char *text, unsigned bits, int64_t *ret_number)
     return true;
 }
 
-static bool parse_value(const char *text, wasm_valkind_t kind, wasmtime_val_t *ret_value)
+static bool parse_value(const char *text, wasmtime_valtype_kind_t kind,
+                        wasmtime_val_t *ret_value)
 {
     int64_t integer;
     double real;
     char *end;
 
     switch (kind) {
-    case WASM_I32:
+    case WASMTIME_VALTYPE_KIND_I32:
         if (!parse_integer(text, 32, &integer))
             return false;
         *ret_value = (wasmtime_val_t){ .kind = WASMTIME_I32, .of.i32 = (int32_t)integer };
         return true;
-    case WASM_I64:
+    case WASMTIME_VALTYPE_KIND_I64:
         if (!parse_integer(text, 64, &integer))
             return false;
         *ret_value = (wasmtime_val_t){ .kind = WASMTIME_I64, .of.i64 = integer };
         return true;
     default:
-        real = strtod(text, &end);
-        if (end == text || *end != '\0')
+        if (isspace((unsigned char)text[0]))
             return false;
-        if (kind == WASM_F32)
+        errno = 0;
+        real = strtod(text, &end);
+        /* Infinity has to be asked for by name. */
+        if (end == text || *end != '\0' || (errno == ERANGE && isinf(real)))
+            return false;
+        if (kind == WASMTIME_VALTYPE_KIND_F32 && isfinite(real) && fabs(real) > (double)FLT_MAX)
+            return false;
+        if (kind == WASMTIME_VALTYPE_KIND_F32)
             *ret_value = (wasmtime_val_t){ .kind = WASMTIME_F32, .of.f32 = (float)real };
         else
             *ret_value = (wasmtime_val_t){ .kind = WASMTIME_F64, .of.f64 = real };
@@ -59,15 +68,27 @@ static bool parse_value(const char *text, wasm_valkind_t kind, wasmtime_val_t *r
     }
 }
 
-static const char *kind_name(wasm_valkind_t kind)
+static const char *kind_name(wasmtime_valtype_kind_t kind)
 {
     switch (kind) {
-    case WASM_I32: return "i32";
-    case WASM_I64: return "i64";
-    case WASM_F32: return "f32";
-    case WASM_F64: return "f64";
+    case WASMTIME_VALTYPE_KIND_I32: return "i32";
+    case WASMTIME_VALTYPE_KIND_I64: return "i64";
+    case WASMTIME_VALTYPE_KIND_F32: return "f32";
+    case WASMTIME_VALTYPE_KIND_F64: return "f64";
     default: return NULL;
     }
+}
+
+/* wasm_valtype_kind() aborts the process when it is asked about a v128. */
+static wasmtime_valtype_kind_t kind_of(const wasm_valtype_t *type)
+{
+    wasmtime_valtype_t full;
+    wasmtime_valtype_kind_t kind;
+
+    wasmtime_valtype_new(type, &full);
+    kind = full.kind;
+    wasmtime_valtype_delete(&full);
+    return kind;
 }
 
 static void functype_guard(wasm_functype_t **type)
@@ -78,7 +99,7 @@ static void functype_guard(wasm_functype_t **type)
 static bool is_plain(const wasm_valtype_vec_t *types)
 {
     for (size_t i = 0; i < types->size; i++)
-        if (!kind_name(wasm_valtype_kind(types->data[i])))
+        if (!kind_name(kind_of(types->data[i])))
             return false;
     return types->size <= WT_VALUES_COUNT_MAX;
 }
@@ -106,7 +127,7 @@ bool wt_values_parse(struct wt_values *ret_values, wasmtime_context_t *context,
         return false;
     }
     for (size_t i = 0; i < argument_count; i++) {
-        wasm_valkind_t kind = wasm_valtype_kind(parameters->data[i]);
+        wasmtime_valtype_kind_t kind = kind_of(parameters->data[i]);
 
         if (!parse_value(arguments[i], kind, &ret_values->parameters[i])) {
             (void)snprintf(ret_text, text_size, "argument %zu of '%s': '%s' is not an %s",

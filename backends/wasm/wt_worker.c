@@ -179,6 +179,7 @@ static void serve_one(struct worker *worker)
         .environment = worker->texts + share->argument_count,
         .environment_count = share->environment_count,
         .input_fd = share->has_input ? receive_input(worker) : -1,
+        .terminals = share->terminals,
         .deadline_ns = share->deadline_ns,
         .record = &share->record,
         .output_bytes_max = worker->setup.output_bytes_max,
@@ -194,7 +195,7 @@ static void serve_one(struct worker *worker)
     for (int i = 0; i < 2; i++)
         call.output[i] = wt_share_output(share, worker->setup.output_bytes_max, i);
     bounds.fuel_max = share->fuel_max;
-    wt_call_run(worker->engine, worker->code, worker->wasi, &call, &bounds, invoke,
+    wt_call_run(worker->engine, worker->code, worker->wasi, &call, &bounds, invoke, NULL,
                 &share->reply);
     if (call.input_fd >= 0)
         (void)close(call.input_fd);

@@ -8,6 +8,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,13 +19,16 @@
 
 #define SOCKET_FD 3
 #define GONE_MS 2000 /* SIGKILL to reaped took 34 ms with 4 GiB being filled */
+#define CALLER_BYTES_MAX (8 << 20) /* Linux takes 6 MiB of arguments and environment */
+#define ANSWER_S 5  /* a fork takes 0.2 ms; what takes that long will never answer */
 
 extern char **environ;
 
 struct wt_zygote {
-    int socket;
+    char *program; /* NULL: this process forks itself */
+    int socket;    /* -1: there is none, or none any more */
     pid_t pid;
-    pthread_mutex_t lock; /* one request and its answer at a time */
+    pthread_mutex_t lock; /* one request and its answer at a time; guards the rest */
 };
 
 /* ---- the zygote's own side ---- */
@@ -32,11 +36,18 @@ struct wt_zygote {
 /* A worker that a guest takes over shall find nothing of its caller here. */
 static void forget_caller(int socket)
 {
+    char *arguments = program_invocation_name; /* argv[0] */
+    char *end = (char *)getauxval(AT_EXECFN);
+    sigset_t none;
     int null_fd;
 
     for (char **entry = environ; *entry; entry++)
         explicit_bzero(*entry, strlen(*entry));
     environ[0] = NULL;
+    /* The kernel puts the arguments, the environment and this name in one row; a guest's
+     * own arguments and variables may be on nacre's command line. */
+    if (arguments < end && end - arguments <= CALLER_BYTES_MAX)
+        explicit_bzero(arguments, (size_t)(end - arguments));
     if (socket != SOCKET_FD)
         (void)dup3(socket, SOCKET_FD, O_CLOEXEC);
     (void)close_range(SOCKET_FD + 1, ~0u, 0);
@@ -47,6 +58,10 @@ static void forget_caller(int socket)
         (void)close(null_fd);
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
+    /* A caller's thread may have blocked them all: then a guest's trap would kill its
+     * worker, and no deadline would be heard of. */
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "nacre-zygote");
     (void)prctl(PR_SET_DUMPABLE, 0);
@@ -102,6 +117,17 @@ static void serve_fork(const struct wt_parts *parts, enum wt_request request, co
         (void)close(pidfd);
 }
 
+/* It has ended, or it shall end by `number`, or it is no child of this zygote's: never
+ * wait here for one that lives on. */
+static pid_t reap(pid_t pid, int number, int *ret_status)
+{
+    pid_t reaped = waitpid(pid, ret_status, WNOHANG);
+
+    if (reaped == 0 && number > 0 && kill(pid, number) == 0)
+        reaped = waitpid(pid, ret_status, 0);
+    return reaped > 0 ? reaped : -ECHILD;
+}
+
 static bool parts_make(struct wt_parts *ret_parts)
 {
     struct nacre_error err;
@@ -129,8 +155,7 @@ static _Noreturn void serve(void)
         } else if (message.request == WT_REQUEST_REAP) {
             struct wt_message answer = { .request = WT_REQUEST_REAP, .pid = message.pid };
 
-            if (waitpid(message.pid, &answer.status, 0) < 0)
-                answer.pid = -errno;
+            answer.pid = reap(message.pid, message.status, &answer.status);
             (void)wt_send(SOCKET_FD, &answer, NULL, 0);
         } else {
             serve_fork(&parts, message.request, fds, count);
@@ -170,35 +195,71 @@ static enum nacre_status spawn(const char *program, int socket, pid_t *ret_pid,
     return NACRE_OK;
 }
 
+/* A fresh process behind a fresh socket. */
+static enum nacre_status start(struct wt_zygote *zygote, struct nacre_error *err)
+{
+    const struct timeval patience = { .tv_sec = ANSWER_S };
+    NACRE_AUTO(nacre_fd_guard) int ours = -1;
+    NACRE_AUTO(nacre_fd_guard) int theirs = -1;
+    enum nacre_status status = NACRE_OK;
+    pid_t pid = 0;
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "socketpair");
+    ours = pair[0];
+    theirs = pair[1];
+    (void)setsockopt(ours, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    (void)setsockopt(ours, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (zygote->program) {
+        status = spawn(zygote->program, theirs, &pid, err);
+    } else {
+        pid = fork();
+        if (pid < 0)
+            status = nacre_fail(err, NACRE_ERR_IO, "fork");
+        if (pid == 0) {
+            forget_caller(theirs);
+            serve();
+        }
+    }
+    if (status != NACRE_OK)
+        return status;
+    zygote->pid = pid;
+    zygote->socket = nacre_fd_take(&ours);
+    return NACRE_OK;
+}
+
+static void end(struct wt_zygote *zygote)
+{
+    if (zygote->socket >= 0)
+        (void)close(zygote->socket);
+    zygote->socket = -1;
+    if (zygote->pid > 0) {
+        (void)kill(zygote->pid, SIGKILL);
+        while (waitpid(zygote->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    zygote->pid = 0;
+}
+
 enum nacre_status wt_zygote_start(const char *program, struct wt_zygote **ret_zygote,
                                   struct nacre_error *err)
 {
     NACRE_AUTO(wt_zygote_guard) struct wt_zygote *zygote = calloc(1, sizeof(*zygote));
-    NACRE_AUTO(nacre_fd_guard) int theirs = -1;
     enum nacre_status status;
-    int pair[2];
 
     if (!zygote)
         return nacre_fail(err, NACRE_ERR_MEMORY, "zygote");
     zygote->socket = -1;
     (void)pthread_mutex_init(&zygote->lock, NULL);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "socketpair");
-    zygote->socket = pair[0];
-    theirs = pair[1];
     if (program) {
-        status = spawn(program, theirs, &zygote->pid, err);
-        if (status != NACRE_OK)
-            return status;
-    } else {
-        zygote->pid = fork();
-        if (zygote->pid < 0)
-            return nacre_fail(err, NACRE_ERR_IO, "fork");
-        if (zygote->pid == 0) {
-            forget_caller(theirs);
-            serve();
-        }
+        zygote->program = strdup(program);
+        if (!zygote->program)
+            return nacre_fail(err, NACRE_ERR_MEMORY, "zygote");
     }
+    status = start(zygote, err);
+    if (status != NACRE_OK)
+        return status;
     *ret_zygote = wt_zygote_take(&zygote);
     return NACRE_OK;
 }
@@ -207,33 +268,76 @@ void wt_zygote_free(struct wt_zygote *zygote)
 {
     if (!zygote)
         return;
-    if (zygote->socket >= 0)
-        (void)close(zygote->socket);
-    if (zygote->pid > 0) {
-        (void)kill(zygote->pid, SIGKILL);
-        while (waitpid(zygote->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-    }
+    end(zygote);
     (void)pthread_mutex_destroy(&zygote->lock);
+    free(zygote->program);
     free(zygote);
 }
 
-/* One question and its answer. */
+/* One question and its answer, with the lock held; false with errno set.  A zygote that
+ * has died is ended, and one that does not answer too: an answer that came late would be
+ * taken for that of the next question. */
 static bool ask(struct wt_zygote *zygote, const struct wt_message *question, const int *fds,
                 uint32_t fd_count, struct wt_message *ret_answer, int *ret_fd)
 {
     int got[WT_FDS_MAX];
     uint32_t count = 0;
     bool ok;
+    int failure;
 
-    (void)pthread_mutex_lock(&zygote->lock);
+    *ret_fd = -1;
+    ret_answer->pid = -1;
     ok = wt_send(zygote->socket, question, fds, fd_count) &&
          wt_receive(zygote->socket, ret_answer, got, &count);
-    (void)pthread_mutex_unlock(&zygote->lock);
-    *ret_fd = ok && count > 0 ? got[0] : -1;
+    failure = errno;
+    if (ok && count > 0)
+        *ret_fd = got[0];
     for (uint32_t i = 1; i < count; i++)
         (void)close(got[i]);
+    if (!ok && (failure == 0 || failure == EPIPE || failure == ECONNRESET || failure == EAGAIN))
+        end(zygote);
+    errno = failure;
     return ok;
+}
+
+/* The answer came without the child's pidfd, because this process has no fd left. */
+static void disown(struct wt_zygote *zygote, pid_t pid)
+{
+    const struct wt_message question = { .request = WT_REQUEST_REAP, .pid = pid,
+                                         .status = SIGKILL };
+    struct wt_message answer;
+    int none;
+
+    (void)ask(zygote, &question, NULL, 0, &answer, &none);
+}
+
+/* Who asks for a child and finds the zygote dead starts another, once. */
+static enum nacre_status ask_for_child(struct wt_zygote *zygote,
+                                       const struct wt_message *question, const int *fds,
+                                       uint32_t fd_count, struct wt_message *ret_answer,
+                                       int *ret_pidfd, struct nacre_error *err)
+{
+    enum nacre_status status;
+
+    for (int tries = 0; tries < 2; tries++) {
+        if (zygote->socket < 0) {
+            status = start(zygote, err);
+            if (status != NACRE_OK)
+                return status;
+        }
+        if (ask(zygote, question, fds, fd_count, ret_answer, ret_pidfd))
+            return NACRE_OK;
+        if (zygote->socket >= 0) {
+            status = nacre_fail(err, NACRE_ERR_IO, "can't ask for a worker");
+            if (ret_answer->pid > 0)
+                disown(zygote, ret_answer->pid);
+            return status;
+        }
+    }
+    return nacre_fail(err, NACRE_ERR_BACKEND,
+                      "the process that workers are forked from ends or does not answer%s%.200s",
+                      zygote->program ? "; is this the nacre program: " : "",
+                      zygote->program ? zygote->program : "");
 }
 
 enum nacre_status wt_zygote_fork(struct wt_zygote *zygote, enum wt_request request,
@@ -242,20 +346,26 @@ enum nacre_status wt_zygote_fork(struct wt_zygote *zygote, enum wt_request reque
 {
     struct wt_message question = { .request = request };
     struct wt_message answer;
+    enum nacre_status status;
     int pidfd;
 
-    if (!ask(zygote, &question, fds, fd_count, &answer, &pidfd))
-        return nacre_fail(err, NACRE_ERR_BACKEND,
-                          "the process that workers are forked from has died");
+    (void)pthread_mutex_lock(&zygote->lock);
+    status = ask_for_child(zygote, &question, fds, fd_count, &answer, &pidfd, err);
+    if (status == NACRE_OK && request == WT_REQUEST_BECOME && answer.pid > 0) {
+        zygote->pid = 0; /* the child's from now on */
+        end(zygote);
+    }
+    (void)pthread_mutex_unlock(&zygote->lock);
+    if (status != NACRE_OK)
+        return status;
     if (answer.pid <= 0 || pidfd < 0) {
+        if (pidfd >= 0)
+            (void)close(pidfd);
         errno = -answer.pid;
         return nacre_fail(err, NACRE_ERR_IO, "can't fork a worker");
     }
-    *ret_child = (struct wt_child){ .pid = answer.pid, .pidfd = pidfd };
-    if (request == WT_REQUEST_BECOME) {
-        (void)close(zygote->socket);
-        zygote->socket = -1;
-    }
+    *ret_child = (struct wt_child){ .pid = answer.pid, .pidfd = pidfd,
+                                    .is_ours = request == WT_REQUEST_BECOME };
     return NACRE_OK;
 }
 
@@ -270,11 +380,13 @@ int wt_zygote_reap(struct wt_zygote *zygote, struct wt_child *child)
     do
         gone = poll(&wait, 1, GONE_MS);
     while (gone < 0 && errno == EINTR);
-    if (gone > 0 && child->pid == zygote->pid) {
+    if (gone > 0 && child->is_ours) {
         answer.pid = waitpid(child->pid, &answer.status, 0);
-        zygote->pid = 0;
     } else if (gone > 0) {
-        (void)ask(zygote, &question, NULL, 0, &answer, &none);
+        (void)pthread_mutex_lock(&zygote->lock);
+        if (zygote->socket >= 0)
+            (void)ask(zygote, &question, NULL, 0, &answer, &none);
+        (void)pthread_mutex_unlock(&zygote->lock);
     }
     (void)close(child->pidfd);
     *child = (struct wt_child){ .pidfd = -1 };

@@ -29,12 +29,14 @@ NACRE_OWNED(wt_zygote)
 struct wt_child {
     pid_t pid;
     int pidfd;
+    bool is_ours; /* it was the zygote: a child of this process */
 };
 
 /*
- * The fds stay the caller's.  From several threads.  After WT_REQUEST_BECOME, which is
- * only for a zygote that was forked, there is no zygote any more: a program that runs
- * one guest and ends saves a process that way.
+ * The fds stay the caller's.  From several threads.  A zygote that was killed, or that
+ * does not answer, is replaced once; its children have ended with it.  After
+ * WT_REQUEST_BECOME, which is only for a zygote that was forked, there is no zygote any
+ * more: a program that runs one guest and ends saves a process that way.
  */
 NACRE_MUST_CHECK enum nacre_status wt_zygote_fork(struct wt_zygote *zygote,
                                                   enum wt_request request, const int *fds,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nacre/own.h"
+#include "nacre/text.h"
 
 static void dir_guard(DIR **dir)
 {
@@ -37,7 +38,7 @@ static int remove_one(int fd, const char *name)
 {
     if (unlinkat(fd, name, 0) == 0 || errno == ENOENT)
         return 0;
-    if (errno != EISDIR && errno != EPERM)
+    if (errno != EISDIR)
         return errno;
     return unlinkat(fd, name, AT_REMOVEDIR) == 0 ? 0 : errno;
 }
@@ -68,6 +69,16 @@ static int remove_level(int top_fd, const char *name, uint64_t *serial)
     return unlinkat(top_fd, name, AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 
+/* A guest may have chosen the name. */
+static enum nacre_status cannot(int failure, const char *name, struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    (void)nacre_text_shown(shown, name);
+    errno = failure;
+    return nacre_fail(err, NACRE_ERR_IO, "can't remove '%s'", shown);
+}
+
 static enum nacre_status empty(DIR *dir, struct nacre_error *err)
 {
     uint64_t serial = 0;
@@ -85,10 +96,8 @@ static enum nacre_status empty(DIR *dir, struct nacre_error *err)
                 failure = remove_level(dirfd(dir), entry->d_name, &serial);
             }
             /* What was moved up while we removed shows in the next pass. */
-            if (failure != 0 && failure != ENOTEMPTY) {
-                errno = failure;
-                return nacre_fail(err, NACRE_ERR_IO, "can't remove '%.100s'", entry->d_name);
-            }
+            if (failure != 0 && failure != ENOTEMPTY)
+                return cannot(failure, entry->d_name, err);
         }
     }
     return NACRE_OK;
@@ -111,13 +120,15 @@ enum nacre_status nacre_tree_remove(int parent_fd, const char *name, struct nacr
 
     if (failure == 0)
         return NACRE_OK;
+    if (failure != ENOTEMPTY && failure != EEXIST)
+        return cannot(failure, name, err);
     dir = dir_open(parent_fd, name);
     if (!dir)
-        return nacre_fail(err, NACRE_ERR_IO, "can't remove '%.100s'", name);
+        return cannot(errno, name, err);
     status = empty(dir, err);
     if (status != NACRE_OK)
         return status;
     if (unlinkat(parent_fd, name, AT_REMOVEDIR) != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "can't remove '%.100s'", name);
+        return cannot(errno, name, err);
     return NACRE_OK;
 }

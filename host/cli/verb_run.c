@@ -144,6 +144,10 @@ static enum nacre_status make_request(const struct cli_args *args, struct run *r
     request->agent = values[OPT_AGENT].text;
     request->caller = values[OPT_CALLER].text;
     if (!args->json) {
+        const int streams[] = { request->input_fd, STDOUT_FILENO, STDERR_FILENO };
+
+        for (size_t i = 0; i < NACRE_COUNT(streams); i++)
+            request->terminals |= isatty(streams[i]) ? UINT32_C(1) << i : 0;
         request->on_output = on_output;
         request->on_output_data = run;
         request->stream_only = true;

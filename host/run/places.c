@@ -32,17 +32,21 @@ static enum nacre_status find(const char *given, const char *variable, const cha
 {
     const char *base = getenv(variable);
     char path[PATH_MAX];
+    int length;
 
     if (given)
         return keep(ret_path, given, err);
     /* The XDG rule: a relative path there is to be ignored. */
     if (base && base[0] == '/') {
-        (void)snprintf(path, sizeof(path), "%s/%s", base, tail);
+        length = snprintf(path, sizeof(path), "%s/%s", base, tail);
     } else {
         if (!home())
             return nacre_fail(err, NACRE_ERR_IO, "no home directory: set HOME or %s", variable);
-        (void)snprintf(path, sizeof(path), "%s/%s/%s", home(), fallback, tail);
+        length = snprintf(path, sizeof(path), "%s/%s/%s", home(), fallback, tail);
     }
+    if (length >= (int)sizeof(path))
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the path of HOME or %s is over %zu bytes",
+                          variable, sizeof(path) - 1);
     return keep(ret_path, path, err);
 }
 
@@ -142,10 +146,11 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
         status = find_policy_dirs(options, &places, err);
     if (status == NACRE_OK)
         status = find_program(options, &places, err);
-    if (status == NACRE_OK) {
-        (void)snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir);
-        status = keep(&places.audit_path, options->audit_path ? options->audit_path : audit, err);
-    }
+    if (status != NACRE_OK)
+        return status;
+    if (snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir) >= (int)sizeof(audit))
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path is too long");
+    status = keep(&places.audit_path, options->audit_path ? options->audit_path : audit, err);
     if (status != NACRE_OK)
         return status;
     places.protected_paths[0] = places.state_dir;

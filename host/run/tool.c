@@ -10,6 +10,12 @@
 
 #include "nacre/text.h"
 
+static enum nacre_status too_big(struct nacre_error *err)
+{
+    return nacre_fail(err, NACRE_ERR_TOO_BIG, "it is larger than %zu MiB",
+                      NACRE_TOOL_BYTES_MAX >> 20);
+}
+
 /* Copies the file once; what is hashed, shown and run is this copy and no other. */
 static enum nacre_status copy(int from, int to, size_t *ret_count, struct nacre_error *err)
 {
@@ -25,9 +31,8 @@ static enum nacre_status copy(int from, int to, size_t *ret_count, struct nacre_
         if (count == 0)
             break;
         total += (size_t)count;
-        if (total > NACRE_TOOL_BYTES_MAX)
-            return nacre_fail(err, NACRE_ERR_TOO_BIG, "it is larger than %zu MiB",
-                              NACRE_TOOL_BYTES_MAX >> 20);
+        if (total > NACRE_TOOL_BYTES_MAX) /* it grows while it is read */
+            return too_big(err);
     }
     if (fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't seal the copy");
@@ -49,6 +54,8 @@ static enum nacre_status open_module(const char *path, int *ret_fd, struct nacre
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "it is a directory, not a module");
     if (!S_ISREG(info.st_mode))
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "it is not a regular file");
+    if (info.st_size > (off_t)NACRE_TOOL_BYTES_MAX)
+        return too_big(err);
     *ret_fd = nacre_fd_take(&fd);
     return NACRE_OK;
 }

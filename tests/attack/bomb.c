@@ -90,7 +90,7 @@ static void locals(void)
         put_number(&body, (i * 104729) % 50000);
     }
     put_byte(&body, 0x0b);
-    module(40, &body);
+    module(120, &body);
 }
 
 /* Blocks in blocks, and jump tables that lead out of all of them. */
@@ -157,23 +157,31 @@ static void promise(void)
     (void)fwrite(whole.at, 1, whole.used, stdout);
 }
 
-/* In the text format: parentheses without end, and a long row of small things. */
-static void text_depth(void)
+/* In the text format, of which nacre takes a mebibyte. */
+static void text(const char *before, const char *open, const char *close, int times,
+                 const char *after)
 {
-    for (int i = 0; i < 2000000; i++)
-        (void)fputs("(", stdout);
+    (void)fputs(before, stdout);
+    for (int i = 0; i < times; i++)
+        (void)fputs(open, stdout);
+    for (int i = 0; close && i < times; i++)
+        (void)fputs(close, stdout);
+    (void)fputs(after, stdout);
 }
 
-static void text_folded(void)
+static void text_depth(void)
 {
-    (void)fputs("(module (func (export \"_start\")", stdout);
-    for (int i = 0; i < 1000000; i++)
-        (void)fputs("(drop (i32.const 1))", stdout);
-    for (int i = 0; i < 200000; i++)
-        (void)fputs("(block ", stdout);
-    for (int i = 0; i < 200000; i++)
-        (void)fputs(")", stdout);
-    (void)fputs("))", stdout);
+    text("(module ", "(", NULL, 1000000, "");
+}
+
+static void text_blocks(void)
+{
+    text("(module (func (export \"_start\")", "(block ", ")", 120000, "))");
+}
+
+static void text_comments(void)
+{
+    text("(module ", "(;", NULL, 500000, "");
 }
 
 int main(int argc, char **argv)
@@ -184,7 +192,8 @@ int main(int argc, char **argv)
     } kinds[] = { { "locals", locals },       { "tables", tables },
                   { "length", length },       { "functions", functions },
                   { "nesting", nesting },     { "promise", promise },
-                  { "text-depth", text_depth }, { "text-folded", text_folded } };
+                  { "text-depth", text_depth }, { "text-blocks", text_blocks },
+                  { "text-comments", text_comments } };
 
     for (size_t i = 0; argc == 2 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (strcmp(kinds[i].name, argv[1]) == 0) {

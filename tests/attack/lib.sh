@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by every script here.  A case is a function whose name begins with the id of
 # its attack; all functions that do are run, each in a subshell with a directory of its
 # own, and a failed one does not keep the others from running.
@@ -46,6 +47,19 @@ scoped() {
       for word in "${limits[@]}"; do echo "    $word"; done
     fi
   } >"$file"
+}
+
+# limited FILE LIMIT...: level wasm, nothing granted.
+limited() {
+  local file=$1
+  shift
+  mode=deny scoped "$file" -- "$@"
+}
+
+# within_memory MIB: of what attack_measure wrote to ./rss.
+within_memory() {
+  checks=$((checks + 1))
+  (($(<rss) <= $1 * 1024)) || fail "$(<rss) KiB, expected $1 MiB at most"
 }
 
 # probe RUN-OPTION... -- OP ARG... [, OP ARG...]: the answers are in $scratch/out.
@@ -99,8 +113,9 @@ until_true() {
 
 # The processes below a pid, it not among them.
 below() {
-  local child
-  for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
+  local child children
+  children=$(cat /proc/"$1"/task/*/children 2>/dev/null) || return 0
+  for child in $children; do
     echo "$child"
     below "$child"
   done

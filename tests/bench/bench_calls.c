@@ -17,7 +17,7 @@ static const char policy_text[] =
     "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: bench}\nspec:\n  level: wasm\n"
     "  resource_limits: {memory_mb: 512, timeout_ms: 600000}\n";
 
-static char directory[] = "/tmp/nacre-bench-XXXXXX";
+static char directory[512];
 
 /* One engine and what it runs. */
 struct side {
@@ -36,7 +36,7 @@ static void check(enum nacre_status status, const struct nacre_error *err)
 /* The audit log lies on a disk, as it would. */
 static void side_open(struct side *side, const char *name, bool in_process, bool audit)
 {
-    char state[64], cache[64], keys[64];
+    char state[600], cache[600], keys[600];
     struct nacre_engine_options options = {
         .in_process = in_process, .audit_off = !audit,
         .state_dir = state, .cache_dir = cache, .key_dir = keys,
@@ -55,7 +55,8 @@ static void call_in_session(const struct side *side, const char *session)
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     struct nacre_error err;
 
-    check(nacre_run(side->engine, side->policy, side->tool, &request, &result, &err), &err);
+    check(nacre_run(side->engine, side->policy, side->tool, &request, &result, &err),
+          &err);
     if (result->outcome != NACRE_OUTCOME_EXITED || result->exit_status != 0 ||
         result->output.size != side->expected)
         measure_die("the guest %s with status %d and %zu bytes of output instead of %zu",
@@ -154,12 +155,14 @@ static void *live(void *data)
 {
     struct soul *soul = data;
     struct nacre_request request = { .input_fd = -1, .session = soul->session,
-                                     .on_output = on_alive, .on_output_data = soul->life };
+                                     .on_output = on_alive,
+                                     .on_output_data = soul->life };
     const struct side *side = soul->life->side;
     struct nacre_result *result;
     struct nacre_error err;
 
-    check(nacre_run(side->engine, side->policy, side->tool, &request, &result, &err), &err);
+    check(nacre_run(side->engine, side->policy, side->tool, &request, &result, &err),
+          &err);
     measure_die("the guest ended (%s) while it was to be measured",
                 nacre_outcome_name(result->outcome));
 }
@@ -168,11 +171,12 @@ static void start_life(void *data, uint32_t number)
 {
     static struct soul souls[MEASURE_CLIENTS_MAX];
     struct life *life = data;
+    struct soul *soul = &souls[number];
     pthread_t thread;
 
-    souls[number].life = life;
-    (void)snprintf(souls[number].session, sizeof(souls[number].session), "live-%u", number);
-    if (pthread_create(&thread, NULL, live, &souls[number]) != 0)
+    soul->life = life;
+    (void)snprintf(soul->session, sizeof(soul->session), "live-%u", number);
+    if (pthread_create(&thread, NULL, live, soul) != 0)
         measure_die("can't start a thread");
     (void)pthread_mutex_lock(&life->lock);
     while (life->alive <= number)
@@ -205,12 +209,14 @@ int main(int argc, char **argv)
     struct side common = { 0 };
     struct nacre_error err;
 
+    (void)snprintf(directory, sizeof(directory), "%s/nacre-bench-XXXXXX",
+                   getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (!mkdtemp(directory))
         measure_die("%s can't be made", directory);
     if (argc > 2)
         check(nacre_tool_load(argv[2], &tool, &err), &err);
-    check(nacre_policy_parse("bench.yaml", policy_text, strlen(policy_text), &policy, &err),
-          &err);
+    check(nacre_policy_parse("bench.yaml", policy_text, strlen(policy_text), &policy,
+                             &err), &err);
     common.tool = tool;
     common.policy = policy;
     if (argc == 5)
@@ -226,7 +232,8 @@ int main(int argc, char **argv)
          * their supervisor. */
         _exit(0);
     } else {
-        measure_die("calls|clients MODULE OUTPUT-BYTES COUNT or live|live-inprocess MODULE");
+        measure_die("calls|clients MODULE OUTPUT-BYTES COUNT, or "
+                    "live|live-inprocess MODULE");
     }
     clean_up();
     return 0;

@@ -24,7 +24,8 @@ static void run(void *data)
     pid_t pid;
 
     (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
+                                           0);
     (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
                                            0);
     failed = posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environ);
@@ -44,7 +45,8 @@ int main(int argc, char **argv)
 
     for (int i = 2; i < argc; i++) {
         if (count == COMMANDS_MAX || i + 1 >= argc)
-            measure_die("at most %d programs, each after the name of its row", COMMANDS_MAX);
+            measure_die("at most %d programs, each after the name of its row",
+                        COMMANDS_MAX);
         variants[count++] = (struct measure_variant){ .row = argv[i], .call = run,
                                                       .data = argv + i + 1 };
         while (i < argc && strcmp(argv[i], "--") != 0)

@@ -17,7 +17,7 @@
 
 #include "measure.h"
 
-#define MEMORY_BYTES_MAX ((int64_t)512 << 20)
+#define MEMORY_BYTES_MAX ((size_t)512 << 20)
 #define FUEL ((uint64_t)1 << 60)
 #define LIVE_MAX 64
 #define KEEP_BYTES ((size_t)1 << 20)
@@ -70,7 +70,7 @@ static wasm_engine_t *engine_new(void)
     wasmtime_pooling_allocation_config_total_tables_set(pool, LIVE_MAX);
     wasmtime_pooling_allocation_config_total_core_instances_set(pool, LIVE_MAX);
     wasmtime_pooling_allocation_config_total_stacks_set(pool, LIVE_MAX);
-    wasmtime_pooling_allocation_config_max_memory_size_set(pool, (size_t)MEMORY_BYTES_MAX);
+    wasmtime_pooling_allocation_config_max_memory_size_set(pool, MEMORY_BYTES_MAX);
     wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(pool, KEEP_BYTES);
     wasmtime_pooling_allocation_config_table_keep_resident_set(pool, KEEP_BYTES);
     wasmtime_pooling_allocation_strategy_set(config, pool);
@@ -91,7 +91,8 @@ static void machine_open(struct machine *ret_machine, const char *path)
     ret_machine->engine = engine_new();
     if (!ret_machine->engine)
         measure_die("the engine can't be set up like this");
-    check(wasmtime_module_new(ret_machine->engine, bytes, size, &ret_machine->module), path);
+    check(wasmtime_module_new(ret_machine->engine, bytes, size, &ret_machine->module),
+          path);
     ret_machine->linker = wasmtime_linker_new(ret_machine->engine);
     check(wasmtime_linker_define_wasi(ret_machine->linker), "wasi");
     check(wasmtime_linker_instantiate_pre(ret_machine->linker, ret_machine->module,
@@ -115,7 +116,7 @@ static void run(const struct machine *machine, wasi_config_t *wasi)
     wasmtime_extern_t start;
     wasm_trap_t *trap = NULL;
 
-    wasmtime_store_limiter(store, MEMORY_BYTES_MAX, -1, 1, -1, 1);
+    wasmtime_store_limiter(store, (int64_t)MEMORY_BYTES_MAX, -1, 1, -1, 1);
     check(wasmtime_context_set_fuel(context, FUEL), "fuel");
     wasmtime_context_set_epoch_deadline(context, 1);
     check(wasmtime_context_set_wasi(context, wasi), "wasi");
@@ -324,7 +325,8 @@ static void start_life(void *data, uint32_t number)
 
 static void measure_lives(const struct machine *machine)
 {
-    struct life life = { machine, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0 };
+    struct life life = { machine, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
+                         0 };
 
     measure_live("live.engine", start_life, &life);
     (void)fflush(stdout);

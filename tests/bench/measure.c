@@ -18,6 +18,7 @@
 #define LIVE_BEFORE 2
 #define LIVE_COUNTED 8
 #define PROCESSES_MAX 32768
+#define COUNT_MAX 10000000
 
 void measure_die(const char *format, ...)
 {
@@ -47,8 +48,9 @@ uint32_t measure_count(const char *text)
 
     errno = 0;
     value = strtoul(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end || errno || value == 0 || value > 10000000)
-        measure_die("expected a number from 1 to 10000000 instead of '%s'", text);
+    if (!isdigit((unsigned char)text[0]) || *end || errno || value == 0 ||
+        value > COUNT_MAX)
+        measure_die("expected a number from 1 to %d instead of '%s'", COUNT_MAX, text);
     return (uint32_t)value;
 }
 
@@ -91,7 +93,8 @@ static void run_block(const struct measure_variant *variant, uint64_t *ret_sampl
         variant->leave(variant->data);
 }
 
-void measure_by_turns(struct measure_variant *variants, size_t variant_count, uint32_t count)
+void measure_by_turns(struct measure_variant *variants, size_t variant_count,
+                      uint32_t count)
 {
     uint64_t warm_up[WARM_UP_CALLS];
 
@@ -146,8 +149,9 @@ static void *be_client(void *data)
     return NULL;
 }
 
-void measure_clients(const char *row, const char *metric, uint32_t clients, uint32_t count,
-                     void (*call)(void *data, uint32_t client), void *data)
+void measure_clients(const char *row, const char *metric, uint32_t clients,
+                     uint32_t count, void (*call)(void *data, uint32_t client),
+                     void *data)
 {
     struct crowd crowd = { .count = count, .call = call, .data = data };
     struct client client[MEASURE_CLIENTS_MAX];
@@ -266,7 +270,7 @@ void measure_live(const char *row, void (*start)(void *data, uint32_t number), v
         start(data, LIVE_BEFORE + i);
     after = measure_memory_bytes();
     if (before == 0 || after == 0) {
-        (void)printf("%s\tunavailable\tthe memory of a jailed process is for root to see\n",
+        (void)printf("%s\tunavailable\tonly root may see a jailed process's memory\n",
                      row);
         return;
     }

@@ -37,7 +37,8 @@ struct measure_variant {
  * `count` calls of each variant after a warm-up, in blocks by turns (A B C A B C ...), so
  * that what else the machine does meets all of them.  Prints p50_ns and p99_ns.
  */
-void measure_by_turns(struct measure_variant *variants, size_t variant_count, uint32_t count);
+void measure_by_turns(struct measure_variant *variants, size_t variant_count,
+                      uint32_t count);
 
 #define MEASURE_CLIENTS_MAX 64
 
@@ -45,8 +46,9 @@ void measure_by_turns(struct measure_variant *variants, size_t variant_count, ui
  * `clients` threads, each with its own call(data, client) in a loop, `count` times after
  * one call for warming up.  Prints calls per second of all of them as METRIC.
  */
-void measure_clients(const char *row, const char *metric, uint32_t clients, uint32_t count,
-                     void (*call)(void *data, uint32_t client), void *data);
+void measure_clients(const char *row, const char *metric, uint32_t clients,
+                     uint32_t count, void (*call)(void *data, uint32_t client),
+                     void *data);
 
 /*
  * The memory of this process and of all its descendants in bytes, what they share counted
@@ -58,6 +60,7 @@ uint64_t measure_memory_bytes(void);
  * Memory of a further live instance: start(data, n) brings number n to life and returns
  * when it lives.  The first ones are not counted: they pay for what all share.
  */
-void measure_live(const char *row, void (*start)(void *data, uint32_t number), void *data);
+void measure_live(const char *row, void (*start)(void *data, uint32_t number),
+                  void *data);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * report DIRECTORY: reads the findings of the measuring programs (see measure.h) from stdin,
- * takes the median of each over the rounds, and writes DIRECTORY/result.md and
+ * report DIRECTORY: reads the findings of the measuring programs (see measure.h) from
+ * stdin, takes the median of each over the rounds, and writes DIRECTORY/result.md and
  * DIRECTORY/result.json.  The Markdown goes to stdout too.
  *
- * Every row of the tables below appears, with figures or with the reason why there are none.
- * A row without either fails the report: a figure that is silently missing would flatter.
+ * Every row of report_tables.c appears, with figures or with the reason why there are
+ * none.  A row without either fails the report: a figure that is silently missing would
+ * flatter.
  */
 #include "report.h"
 

@@ -46,6 +46,11 @@ static enum verdict aim_judge(const struct aim *aim, double *ret_ratio)
 
 /* ---- Markdown ---- */
 
+static double shown(const struct row *row, const struct column *column)
+{
+    return finding_get(row->id, column->metric)->median / column->scale;
+}
+
 static void markdown_section(FILE *file, const struct section *section)
 {
     (void)fprintf(file, "### %s\n\n%s\n\n| |", section->title, section->note);
@@ -64,8 +69,8 @@ static void markdown_section(FILE *file, const struct section *section)
                 (void)fprintf(file, " %s |",
                               column == section->columns ? "not available" : "");
             else
-                (void)fprintf(file, column->scale > 1 ? " %.1f |" : " %.0f |",
-                              finding_get(row->id, column->metric)->median / column->scale);
+                (void)fprintf(file, " %.*f |", column->scale > 1 ? 1 : 0,
+                              shown(row, column));
         }
         (void)fputc('\n', file);
     }
@@ -80,7 +85,8 @@ static void markdown_section(FILE *file, const struct section *section)
 
 static void markdown_aims(FILE *file)
 {
-    (void)fprintf(file, "### Against the aims\n\n| | ratio | aim | |\n|---|---:|---:|---|\n");
+    (void)fprintf(file, "### Against the aims\n\n"
+                        "| | ratio | aim | |\n|---|---:|---:|---|\n");
     for (const struct aim *aim = report_aims; aim->label; aim++) {
         double ratio = 0;
         enum verdict verdict = aim_judge(aim, &ratio);
@@ -99,13 +105,13 @@ static void markdown_aims(FILE *file)
 void report_markdown(FILE *file)
 {
     (void)fprintf(file,
-                  "%s, %s cores, Linux %s; wasmtime %s (library), %s (program), Extism %s; "
-                  "files on %s; medians of %s rounds, variants by turns; "
+                  "%s, %s cores, Linux %s; wasmtime %s (library), %s (program), "
+                  "Extism %s; files on %s; medians of %s rounds, variants by turns; "
                   "load %s before, %s after; %s.\n\n",
-                  machine("cpu"), machine("cores"), machine("kernel"), machine("wasmtime"),
-                  machine("wasmtime_program"), machine("extism"), machine("filesystem"),
-                  machine("rounds"), machine("load_before"), machine("load_after"),
-                  machine("date"));
+                  machine("cpu"), machine("cores"), machine("kernel"),
+                  machine("wasmtime"), machine("wasmtime_program"), machine("extism"),
+                  machine("filesystem"), machine("rounds"), machine("load_before"),
+                  machine("load_after"), machine("date"));
     for (const struct section *section = report_sections; section->title; section++)
         markdown_section(file, section);
     markdown_aims(file);
@@ -189,9 +195,10 @@ static json_t *json_aims(void)
 
 void report_json(FILE *file)
 {
-    static const char *const facts[] = { "cpu", "cores", "kernel", "wasmtime",
-                                         "wasmtime_program", "extism", "filesystem", "rounds",
-                                         "load_before", "load_after", "date" };
+    static const char *const facts[] = {
+        "cpu", "cores", "kernel", "wasmtime", "wasmtime_program", "extism",
+        "filesystem", "rounds", "load_before", "load_after", "date",
+    };
     json_t *root = made(json_object()), *about = made(json_object());
 
     for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)

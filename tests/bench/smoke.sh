@@ -32,8 +32,8 @@ for row in "${ours[@]}"; do
     grep -q "^{\"id\":\"$row\".*\"median\":[0-9]" <<<"$rows" || fail "no figures for $row"
 done
 for row in "${peers[@]}"; do
-    grep -qE "^\{\"id\":\"$row\".*(\"median\":[0-9]|\"unavailable\":\"[a-z])" <<<"$rows" ||
-        fail "$row was dropped"
+    grep -qE "^\{\"id\":\"$row\".*(\"median\":[0-9]|\"unavailable\":\"[a-z])" \
+        <<<"$rows" || fail "$row was dropped"
 done
 [[ $(grep -c . <<<"$rows") == $((${#ours[@]} + ${#peers[@]} + 1)) ]] ||
     fail "there are rows that this test does not know"
@@ -79,7 +79,8 @@ known() { # FACTOR: each row's figures, nacre's times multiplied
     done
 }
 known 10 | report || fail "known findings were refused: $(<"$scratch/said")"
-[[ $(grep -c '| met |$' "$scratch/result.md") == 10 ]] || fail "ten times better is not met"
+[[ $(grep -c '| met |$' "$scratch/result.md") == 10 ]] ||
+    fail "ten times better is not met"
 grep -q '"median": 4.0' "$scratch/result.json" || fail "the median is wrong"
 known 1 | report || fail "known findings were refused: $(<"$scratch/said")"
 [[ $(grep -c '| short |$' "$scratch/result.md") == 8 ]] || fail "no better is not short"

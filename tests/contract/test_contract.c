@@ -34,12 +34,12 @@ static const char hello_wat[] =
 /* Exits with 1 if its memory holds anything but zeros, then fills it. */
 static const char dirty_wat[] =
     "(module " WASI "\"proc_exit\" (func $x (param i32)))"
-    " (memory (export \"memory\") 3) (func (export \"_start\") (local $i i32)"
+    " (memory (export \"memory\") 6) (func (export \"_start\") (local $i i32)"
     " (loop $l (if (i32.ne (i32.load (local.get $i)) (i32.const 0))"
     "   (then (call $x (i32.const 1))))"
     "  (local.set $i (i32.add (local.get $i) (i32.const 4)))"
-    "  (br_if $l (i32.lt_u (local.get $i) (i32.const 196608))))"
-    " (memory.fill (i32.const 0) (i32.const 255) (i32.const 196608))))";
+    "  (br_if $l (i32.lt_u (local.get $i) (i32.const 393216))))"
+    " (memory.fill (i32.const 0) (i32.const 255) (i32.const 393216))))";
 static const char loop_wat[] = "(module (func (export \"_start\") (loop (br 0))))";
 static const char trap_wat[] =
     "(module (func $inner unreachable) (func (export \"_start\") (call $inner)))";

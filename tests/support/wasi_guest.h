@@ -47,7 +47,7 @@ void guest_finish(struct guest *guest);
 int guest_call(struct guest *guest, const char *name, const int64_t *numbers);
 #define CALL(guest, name, ...) guest_call(guest, name, (const int64_t[]){ __VA_ARGS__ })
 
-/* Put text at a fixed address of the guest: 0x100 for the first, 0x1200 for the second. */
+/* Fixed addresses of the guest, far enough apart for paths. */
 #define GUEST_TEXT 0x100
 #define GUEST_TEXT2 0x1200
 #define GUEST_RESULT 0x10  /* where the helpers below let results be put */
@@ -66,11 +66,12 @@ int guest_stat(struct guest *guest, uint32_t dir, const char *path, uint32_t loo
 int guest_mkdir(struct guest *guest, uint32_t dir, const char *path);
 int guest_rmdir(struct guest *guest, uint32_t dir, const char *path);
 int guest_unlink(struct guest *guest, uint32_t dir, const char *path);
-int guest_symlink(struct guest *guest, const char *target, uint32_t dir, const char *path);
+int guest_symlink(struct guest *guest, const char *target, uint32_t dir,
+                  const char *path);
 int guest_link(struct guest *guest, uint32_t from_dir, const char *from, uint32_t to_dir,
                const char *to);
-int guest_rename(struct guest *guest, uint32_t from_dir, const char *from, uint32_t to_dir,
-                 const char *to);
+int guest_rename(struct guest *guest, uint32_t from_dir, const char *from,
+                 uint32_t to_dir, const char *to);
 int guest_readlink(struct guest *guest, uint32_t dir, const char *path);
 int guest_touch(struct guest *guest, uint32_t dir, const char *path);
 int guest_write(struct guest *guest, uint32_t number, const char *text);

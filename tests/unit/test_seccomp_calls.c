@@ -147,7 +147,7 @@ static const struct call harmless[] = {
     { "sched_getparam", SYS_sched_getparam, { 0, (long)(char[64]){ 0 } } },
     { "fcntl F_SETOWN", SYS_fcntl, { 100, F_SETOWN, 0 } },
     { "fcntl F_NOTIFY", SYS_fcntl, { 100, F_NOTIFY, 0 } },
-    { "ioctl FIONREAD", SYS_ioctl, { 101, FIONREAD, (long)(char[64]){ 0 } } },
+    { "ioctl FIONBIO", SYS_ioctl, { 101, FIONBIO, (long)(char[64]){ 0 } } },
     { "sendmsg", SYS_sendmsg, { 101, (long)(char[64]){ 0 }, 0 } },
     { "munlockall", SYS_munlockall, { 0 } },
     { "flock", SYS_flock, { 100, 8 } },

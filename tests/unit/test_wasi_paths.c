@@ -73,7 +73,8 @@ static const struct {
     { "escape-dir/canary", P1_PERM },
     { "escape-dir", P1_PERM },
     { "escape-back", P1_PERM },
-    { "absolute-inside", P1_PERM }, /* to in/file by its full name: refused all the same */
+    { "absolute-inside",
+      P1_PERM }, /* to in/file by its full name: refused all the same */
     { "dangling", P1_NOENT },
     { "loop", P1_LOOP },
     { "loop/x", P1_LOOP },
@@ -136,9 +137,12 @@ static void nothing_is_made_through_a_link_that_leads_out(void **state)
                      P1_PERM);
     assert_int_equal(guest_mkdir(guest, GUEST_IN, "bad-dir/new"), P1_PERM);
     assert_int_equal(guest_symlink(guest, "x", GUEST_IN, "bad-dir/new"), P1_PERM);
-    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_IN, "bad-dir/new"), P1_PERM);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "bad-dir/new"), P1_PERM);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "bad-dir/canary", GUEST_IN, "x"), P1_PERM);
+    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_IN, "bad-dir/new"),
+                     P1_PERM);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "bad-dir/new"),
+                     P1_PERM);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "bad-dir/canary", GUEST_IN, "x"),
+                     P1_PERM);
     assert_int_equal(guest_unlink(guest, GUEST_IN, "bad-dir/canary"), P1_PERM);
     assert_int_equal(guest_touch(guest, GUEST_IN, "bad-dir/canary"), P1_PERM);
     assert_int_equal(guest_rmdir(guest, GUEST_IN, "bad-dir/../out"), P1_PERM);
@@ -186,202 +190,26 @@ static void the_root_mount_resolves_links_and_dots_against_itself(void **state)
     assert_true(guest_reads(guest, dir, "../../../dir/deep", "inside"));
 }
 
-/* ---- denied names ---- */
-
-static const char *const denied[] = { "secret", "a/b/hidden", "later/on", "link-denied" };
-static const char *const covered[] = { "other/mount" };
-
-static void deny(struct guest *guest)
-{
-    guest->mounts[0].denied = denied;
-    guest->mounts[0].denied_count = sizeof(denied) / sizeof(denied[0]);
-    guest->mounts[0].covered = covered;
-    guest->mounts[0].covered_count = 1;
-    outside_dir(guest, "in/secret");
-    outside_file(guest, "in/secret/key", "denied");
-    outside_dir(guest, "in/a");
-    outside_dir(guest, "in/a/b");
-    outside_file(guest, "in/a/b/hidden", "denied");
-    outside_file(guest, "in/a/b/shown", "inside");
-    outside_dir(guest, "in/other");
-    outside_dir(guest, "in/other/mount");
-    outside_file(guest, "in/other/mount/data", "denied");
-    outside_file(guest, "in/target", "denied");
-    outside_link(guest, "target", "in/link-denied");
-    outside_link(guest, "secret", "in/to-secret");
-    outside_link(guest, "a/b", "in/to-b");
-    outside_link(guest, "../a/b/hidden", "in/dir/to-hidden");
-}
-
-static const struct {
-    const char *path;
-    int error;
-} denied_paths[] = {
-    { "secret", P1_ACCES },
-    { "secret/", P1_ACCES },
-    { "secret/key", P1_ACCES },
-    { "secret/missing", P1_ACCES },
-    { "secret/../file", P1_ACCES },
-    { "./dir/../secret/key", P1_ACCES },
-    { "to-secret", P1_ACCES },
-    { "to-secret/key", P1_ACCES },
-    { "a/b/hidden", P1_ACCES },
-    { "a/./b//hidden", P1_ACCES },
-    { "to-b/hidden", P1_ACCES },
-    { "dir/to-hidden", P1_ACCES },
-    { "dir/../a/b/../b/hidden", P1_ACCES },
-    { "later/on", P1_NOENT }, /* "later" is missing: nothing to deny yet */
-    { "link-denied", P1_ACCES },
-    { "target", P1_ACCES }, /* what a denied link leads to */
-    { "other/mount", P1_ACCES },
-    { "other/mount/data", P1_ACCES },
-    { "a/b/shown", P1_SUCCESS },
-    { "to-b/shown", P1_SUCCESS },
-    { "a/b", P1_SUCCESS },
-    { "other", P1_SUCCESS },
-    { "secretive", P1_NOENT },
-    { "file", P1_SUCCESS },
-};
-
-static void denied_names_are_refused_in_every_spelling(void **state)
-{
-    struct guest *guest = *state;
-
-    deny(guest);
-    guest_start(guest);
-    for (size_t i = 0; i < sizeof(denied_paths) / sizeof(denied_paths[0]); i++) {
-        const char *path = denied_paths[i].path;
-        uint32_t number;
-        int error = guest_open(guest, GUEST_IN, path, P1_LOOKUP_FOLLOW, 0, READ, &number);
-
-        if (error != denied_paths[i].error)
-            print_message("open '%s': %d\n", path, error);
-        assert_int_equal(error, denied_paths[i].error);
-        assert_int_equal(guest_stat(guest, GUEST_IN, path, P1_LOOKUP_FOLLOW), error);
-        if (error == P1_SUCCESS)
-            assert_int_equal(guest_close(guest, number), P1_SUCCESS);
-    }
-    assert_true(guest_denials(guest, "denied-path") > 0);
-    assert_true(guest_denials(guest, "covered-path") > 0);
-    assert_int_equal(guest->record.denials[0].mount, 0);
-    assert_string_equal(guest->record.denials[0].path, "secret");
-}
-
-static void denied_names_can_t_be_changed_or_made(void **state)
-{
-    struct guest *guest = *state;
-    uint32_t number;
-
-    deny(guest);
-    guest_start(guest);
-    assert_int_equal(guest_unlink(guest, GUEST_IN, "a/b/hidden"), P1_ACCES);
-    assert_int_equal(guest_unlink(guest, GUEST_IN, "link-denied"), P1_ACCES);
-    assert_int_equal(guest_touch(guest, GUEST_IN, "secret"), P1_ACCES);
-    assert_int_equal(guest_readlink(guest, GUEST_IN, "link-denied"), P1_ACCES);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "secret", GUEST_IN, "mine"), P1_ACCES);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "secret/key"), P1_ACCES);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "a/b/hidden"), P1_ACCES);
-    assert_int_equal(guest_link(guest, GUEST_IN, "a/b/hidden", GUEST_IN, "mine"), P1_ACCES);
-    assert_int_equal(guest_mkdir(guest, GUEST_IN, "secret/new"), P1_ACCES);
-    assert_int_equal(guest_mkdir(guest, GUEST_IN, "later"), P1_SUCCESS);
-    assert_int_equal(guest_mkdir(guest, GUEST_IN, "later/on"), P1_ACCES);
-    assert_int_equal(guest_symlink(guest, "file", GUEST_IN, "later/on"), P1_ACCES);
-    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_IN, "later/on"), P1_ACCES);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "later/on"), P1_ACCES);
-    assert_int_equal(guest_open(guest, GUEST_IN, "later/on", 0, P1_OFLAG_CREAT, WRITE,
-                                &number),
-                     P1_ACCES);
-    assert_int_equal(guest_open(guest, GUEST_IN, "later/off", 0, P1_OFLAG_CREAT, WRITE,
-                                &number),
-                     P1_SUCCESS);
-    assert_false(outside_exists(guest, "in/later/on"));
-    assert_true(outside_exists(guest, "in/later/off"));
-    assert_true(outside_holds(guest, "in/a/b/hidden", "denied"));
-    assert_true(outside_holds(guest, "in/secret/key", "denied"));
-    assert_false(outside_exists(guest, "in/mine"));
-}
-
-/* F14: an ancestor that moves away would take the denied name with it. */
-static void an_ancestor_of_a_denied_name_stays_where_it_is(void **state)
-{
-    struct guest *guest = *state;
-
-    deny(guest);
-    outside_dir(guest, "in/free");
-    outside_dir(guest, "in/free/b");
-    guest_start(guest);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "a", GUEST_IN, "moved"), P1_BUSY);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "a/b", GUEST_IN, "moved"), P1_BUSY);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "to-b/../b", GUEST_IN, "moved"), P1_BUSY);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "other", GUEST_IN, "moved"), P1_BUSY);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "free", GUEST_IN, "a"), P1_BUSY);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "free", GUEST_IN, "later"), P1_BUSY);
-    assert_int_equal(guest_symlink(guest, "free", GUEST_IN, "later"), P1_BUSY);
-    assert_int_equal(guest_link(guest, GUEST_IN, "file", GUEST_IN, "later"), P1_BUSY);
-    assert_int_equal(guest_rmdir(guest, GUEST_IN, "a/b"), P1_BUSY);
-    assert_int_equal(guest_rmdir(guest, GUEST_IN, "."), P1_BUSY);
-    assert_true(outside_holds(guest, "in/a/b/hidden", "denied"));
-    assert_false(outside_exists(guest, "in/moved"));
-    assert_false(outside_exists(guest, "in/later"));
-    assert_int_equal(guest_rename(guest, GUEST_IN, "free", GUEST_IN, "moved"), P1_SUCCESS);
-    assert_int_equal(guest_rmdir(guest, GUEST_IN, "moved/b"), P1_SUCCESS);
-}
-
-/* An open directory that moved goes by its new name, which is what decides. */
+/* In a root mount ".." leaves an open directory by its name, so the name moves along. */
 static void an_open_directory_carries_its_name_along(void **state)
 {
     struct guest *guest = *state;
-    static const char *const names[] = { "one/x/denied", "two/x/denied" };
-    uint32_t x, number;
+    uint32_t dir;
 
-    guest->mounts[0].denied = names;
-    guest->mounts[0].denied_count = 2;
-    outside_dir(guest, "in/plain");
-    outside_dir(guest, "in/plain/x");
+    guest->mounts[0].is_root = true;
+    outside_dir(guest, "in/sub");
+    outside_file(guest, "in/sub/sibling", "inside");
     guest_start(guest);
-    assert_int_equal(guest_open(guest, GUEST_IN, "plain/x", 0, P1_OFLAG_DIRECTORY, 0, &x),
+    assert_int_equal(guest_open(guest, GUEST_IN, "dir", 0, P1_OFLAG_DIRECTORY, 0, &dir),
                      P1_SUCCESS);
-    assert_int_equal(guest_mkdir(guest, GUEST_IN, "one"), P1_SUCCESS);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "plain/x", GUEST_IN, "one/x"), P1_BUSY);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "plain", GUEST_IN, "one/y"), P1_SUCCESS);
-    assert_int_equal(guest_open(guest, x, "denied", 0, P1_OFLAG_CREAT, WRITE, &number),
+    assert_int_equal(guest_stat(guest, dir, "../sibling", 0), P1_NOENT);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "dir", GUEST_IN, "sub/moved"),
                      P1_SUCCESS);
-    assert_true(outside_exists(guest, "in/one/y/x/denied"));
-}
-
-static void another_name_of_a_denied_directory_is_denied(void **state)
-{
-    struct guest *guest = *state;
-    static const char *const names[] = { "spelled/by-link/key" };
-
-    guest->mounts[0].denied = names;
-    guest->mounts[0].denied_count = 1;
-    outside_dir(guest, "in/spelled");
-    outside_dir(guest, "in/real");
-    outside_file(guest, "in/real/key", "denied");
-    outside_file(guest, "in/real/other", "inside");
-    outside_link(guest, "../real", "in/spelled/by-link");
-    guest_start(guest);
-    assert_int_equal(guest_stat(guest, GUEST_IN, "real/key", 0), P1_ACCES);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "real", GUEST_IN, "moved"), P1_BUSY);
-    assert_true(guest_reads(guest, GUEST_IN, "real/other", "inside"));
-}
-
-static void a_mount_may_be_denied_as_a_whole(void **state)
-{
-    struct guest *guest = *state;
-    static const char *const all[] = { "" };
-
-    guest->mounts[0].denied = all;
-    guest->mounts[0].denied_count = 1;
-    guest_start(guest);
-    assert_int_equal(guest_stat(guest, GUEST_IN, "file", 0), P1_ACCES);
-    assert_int_equal(guest_stat(guest, GUEST_IN, ".", 0), P1_ACCES);
-    assert_int_equal(guest_mkdir(guest, GUEST_IN, "new"), P1_ACCES);
-    assert_int_equal(CALL(guest, "fd_readdir", GUEST_IN, GUEST_BUFFER, 256, 0, GUEST_RESULT),
-                     P1_ACCES);
-    assert_false(outside_exists(guest, "in/new"));
-    assert_true(guest_reads(guest, GUEST_RO, "file", "inside"));
+    assert_true(guest_reads(guest, dir, "../sibling", "inside"));
+    assert_true(guest_reads(guest, dir, "deep", "inside"));
+    assert_int_equal(guest_rename(guest, GUEST_IN, "sub", GUEST_IN, "subtle"),
+                     P1_SUCCESS);
+    assert_true(guest_reads(guest, dir, "../sibling", "inside"));
 }
 
 /* ---- read-only mounts and two mounts ---- */
@@ -395,8 +223,8 @@ static void a_read_only_mount_is_not_changed(void **state)
     guest_start(guest);
     assert_int_equal(fstatat(guest->top_fd, "ro/file", &before, 0), 0);
     assert_int_equal(guest_open(guest, GUEST_RO, "file", 0, 0, WRITE, &number), P1_PERM);
-    assert_int_equal(guest_open(guest, GUEST_RO, "file", 0, P1_OFLAG_TRUNC, READ, &number),
-                     P1_PERM);
+    assert_int_equal(
+        guest_open(guest, GUEST_RO, "file", 0, P1_OFLAG_TRUNC, READ, &number), P1_PERM);
     assert_int_equal(guest_open(guest, GUEST_RO, "new", 0, P1_OFLAG_CREAT, READ, &number),
                      P1_PERM);
     assert_int_equal(guest_mkdir(guest, GUEST_RO, "new"), P1_PERM);
@@ -410,8 +238,9 @@ static void a_read_only_mount_is_not_changed(void **state)
     assert_int_equal(guest_symlink(guest, "file", GUEST_RO, "new"), P1_PERM);
     assert_int_equal(guest_touch(guest, GUEST_RO, "file"), P1_PERM);
     /* Creating what exists is only opening it. */
-    assert_int_equal(guest_open(guest, GUEST_RO, "file", 0, P1_OFLAG_CREAT, READ, &number),
-                     P1_SUCCESS);
+    assert_int_equal(
+        guest_open(guest, GUEST_RO, "file", 0, P1_OFLAG_CREAT, READ, &number),
+        P1_SUCCESS);
     assert_int_equal(guest_write(guest, number, "x"), P1_BADF);
     assert_int_equal(CALL(guest, "fd_filestat_set_size", number, 0), P1_INVAL);
     assert_int_equal(CALL(guest, "fd_filestat_set_times", number, 0, 0, P1_FSTFLAG_MTIM),
@@ -463,7 +292,8 @@ static void a_slash_after_a_link_does_not_remove_its_target(void **state)
     guest_start(guest);
     assert_int_equal(guest_rmdir(guest, GUEST_IN, "to-empty/"), P1_NOTDIR);
     assert_int_equal(guest_unlink(guest, GUEST_IN, "to-empty/"), P1_NOTDIR);
-    assert_int_equal(guest_rename(guest, GUEST_IN, "to-empty/", GUEST_IN, "x"), P1_NOTDIR);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "to-empty/", GUEST_IN, "x"),
+                     P1_NOTDIR);
     assert_true(outside_exists(guest, "in/empty"));
     assert_int_equal(guest_unlink(guest, GUEST_IN, "to-empty"), P1_SUCCESS);
     assert_int_equal(guest_rmdir(guest, GUEST_IN, "empty/"), P1_SUCCESS);
@@ -475,11 +305,13 @@ static void only_files_and_directories_are_opened(void **state)
 {
     struct guest *guest = *state;
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    NACRE_AUTO(nacre_fd_guard) int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    NACRE_AUTO(nacre_fd_guard)
+    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     uint32_t number;
 
     assert_int_equal(mkfifoat(guest->in_fd, "fifo", 0600), 0);
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/in/socket", guest->top);
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "%s/in/socket",
+                   guest->top);
     assert_int_equal(bind(server, (struct sockaddr *)&address, sizeof(address)), 0);
     outside_link(guest, "fifo", "in/to-fifo");
     guest_start(guest);
@@ -507,8 +339,8 @@ static void a_waiting_fifo_is_not_even_touched(void **state)
     reader = openat(guest->in_fd, "fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     item.fd = reader;
     guest_start(guest);
-    assert_int_equal(guest_open(guest, GUEST_IN, "fifo", 0, P1_OFLAG_TRUNC, WRITE, &number),
-                     P1_ACCES);
+    assert_int_equal(
+        guest_open(guest, GUEST_IN, "fifo", 0, P1_OFLAG_TRUNC, WRITE, &number), P1_ACCES);
     /* A reader is told when a writer has come and gone: none has. */
     assert_int_equal(poll(&item, 1, 0), 0);
     assert_int_equal(close(openat(guest->in_fd, "fifo", O_WRONLY | O_CLOEXEC)), 0);
@@ -551,8 +383,9 @@ static void modes_of_new_files_hold_no_special_bits(void **state)
     struct stat st;
 
     guest_start(guest);
-    assert_int_equal(guest_open(guest, GUEST_IN, "new", 0, P1_OFLAG_CREAT, WRITE, &number),
-                     P1_SUCCESS);
+    assert_int_equal(
+        guest_open(guest, GUEST_IN, "new", 0, P1_OFLAG_CREAT, WRITE, &number),
+        P1_SUCCESS);
     assert_int_equal(guest_mkdir(guest, GUEST_IN, "newdir"), P1_SUCCESS);
     assert_int_equal(fstatat(guest->in_fd, "new", &st, 0), 0);
     assert_int_equal(st.st_mode, S_IFREG | 0644);
@@ -570,13 +403,15 @@ static int block_openat2_and_resolve(void *data)
     uint32_t number;
 
     CHILD_CHECK(filter);
-    CHILD_CHECK(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat2), 0) == 0);
+    CHILD_CHECK(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat2), 0) ==
+                0);
     CHILD_CHECK(seccomp_load(filter) == 0);
     CHILD_CHECK(guest_reads(guest, GUEST_IN, "dir/../dir/deep", "inside"));
     CHILD_CHECK(guest_reads(guest, GUEST_IN, "dir/deep", "inside"));
-    CHILD_CHECK(guest_open(guest, GUEST_IN, "dir/../../out/canary", 0, 0, READ, &number) ==
+    CHILD_CHECK(guest_open(guest, GUEST_IN, "dir/../../out/canary", 0, 0, READ,
+                           &number) == P1_PERM);
+    CHILD_CHECK(guest_open(guest, GUEST_IN, "bad/canary", 0, 0, READ, &number) ==
                 P1_PERM);
-    CHILD_CHECK(guest_open(guest, GUEST_IN, "bad/canary", 0, 0, READ, &number) == P1_PERM);
     return 0;
 }
 
@@ -598,12 +433,7 @@ int main(void)
         TEST(nothing_is_made_through_a_link_that_leads_out),
         TEST(a_directory_number_is_a_ceiling_too),
         TEST(the_root_mount_resolves_links_and_dots_against_itself),
-        TEST(denied_names_are_refused_in_every_spelling),
-        TEST(denied_names_can_t_be_changed_or_made),
-        TEST(an_ancestor_of_a_denied_name_stays_where_it_is),
         TEST(an_open_directory_carries_its_name_along),
-        TEST(another_name_of_a_denied_directory_is_denied),
-        TEST(a_mount_may_be_denied_as_a_whole),
         TEST(a_read_only_mount_is_not_changed),
         TEST(nothing_moves_or_links_between_mounts),
         TEST(absolute_links_are_not_made),

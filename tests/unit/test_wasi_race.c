@@ -31,7 +31,8 @@ static void *swap(void *data)
     struct neighbour *neighbour = data;
 
     for (uint32_t i = 0; i < SWAPS; i++) {
-        (void)renameat2(neighbour->in_fd, "swap", neighbour->in_fd, "bad", RENAME_EXCHANGE);
+        (void)renameat2(neighbour->in_fd, "swap", neighbour->in_fd, "bad",
+                        RENAME_EXCHANGE);
         atomic_store(&neighbour->swaps, i + 1);
     }
     atomic_store(&neighbour->done, true);
@@ -59,8 +60,8 @@ static void race(bool without_openat2, bool guarded)
     neighbour.in_fd = guest.in_fd;
     assert_int_equal(pthread_create(&thread, NULL, swap, &neighbour), 0);
     while (!atomic_load(&neighbour.done)) {
-        if (guest_open(&guest, GUEST_IN, "swap/canary", P1_LOOKUP_FOLLOW, 0, READ, &number) ==
-            P1_SUCCESS) {
+        if (guest_open(&guest, GUEST_IN, "swap/canary", P1_LOOKUP_FOLLOW, 0, READ,
+                       &number) == P1_SUCCESS) {
             assert_int_equal(guest_read(&guest, number, 7), P1_SUCCESS);
             assert_memory_equal(guest.memory.base + GUEST_BUFFER, "inside_", 7);
             assert_int_equal(guest_close(&guest, number), P1_SUCCESS);

@@ -1,7 +1,9 @@
 /*
- * Listing a directory.  A cookie is the kernel's own position, so it stays good while
- * entries come and go; whatever number the guest makes up instead is only ever a place
- * to seek to.
+ * Listing a directory.  A cookie is how many entries came before, so that any number
+ * means something and one past the end is past the end; the kernel's own positions are
+ * neither on every file system.  But where the last listing stopped the kernel's
+ * position is kept: a guest that goes on from there misses nothing, even when it
+ * removes what it has seen.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -55,9 +57,11 @@ static int listing_fd(struct ws_file *file)
 }
 
 struct listing {
+    struct ws_file *file;
     unsigned char *to; /* in the guest */
     uint32_t room, used;
-    bool hide_parent;  /* what is above a mount is none of the guest's business */
+    uint64_t seen;     /* entries so far, from the directory's start */
+    uint64_t cookie;   /* those up to here are left out */
     ino_t own_ino;
 };
 
@@ -65,7 +69,7 @@ struct listing {
 static void listing_add(struct listing *list, const struct kernel_dirent *entry)
 {
     struct p1_dirent out = {
-        .next = (uint64_t)entry->next,
+        .next = list->seen,
         .ino = entry->ino,
         .name_length = (uint32_t)strlen(entry->name),
         .filetype = filetype_of(entry->type),
@@ -73,8 +77,13 @@ static void listing_add(struct listing *list, const struct kernel_dirent *entry)
     const void *parts[] = { &out, entry->name };
     const size_t sizes[] = { sizeof(out), out.name_length };
 
-    if (list->hide_parent && strcmp(entry->name, "..") == 0)
+    /* What is above a mount is none of the guest's business. */
+    if (!list->file->path && strcmp(entry->name, "..") == 0)
         out.ino = list->own_ino;
+    if (list->room - list->used >= sizes[0] + sizes[1]) {
+        list->file->list_cookie = list->seen;
+        list->file->list_next = entry->next;
+    }
     for (size_t i = 0; i < NACRE_COUNT(parts); i++) {
         uint32_t left = list->room - list->used;
         uint32_t count = sizes[i] < left ? (uint32_t)sizes[i] : left;
@@ -93,13 +102,14 @@ static int list(struct nacre_wasi *wasi, int fd, struct listing *list)
 
         if (got == 0)
             return P1_SUCCESS;
-        /* A position that the file system does not know is past the end. */
-        if (got < 0)
-            return errno == EINVAL || errno == ENOENT ? P1_SUCCESS : ws_errno(errno);
+        if (got < 0) /* ENOENT: it was removed, and so is empty */
+            return errno == ENOENT ? P1_SUCCESS : ws_errno(errno);
         for (long at = 0; at < got && list->used < list->room;) {
             const struct kernel_dirent *entry = (const void *)(entries + at);
 
-            listing_add(list, entry);
+            list->seen++;
+            if (list->seen > list->cookie)
+                listing_add(list, entry);
             at += entry->size;
         }
         if (ws_is_late(wasi))
@@ -113,8 +123,9 @@ int ws_fd_readdir(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     struct listing listing = {
         .to = ws_guest(wasi, ws_u32(&cells[1]), ws_u32(&cells[2])),
         .room = ws_u32(&cells[2]),
+        .cookie = ws_u64(&cells[3]),
     };
-    uint64_t cookie = ws_u64(&cells[3]);
+    int64_t start = 0;
     struct ws_file *file;
     struct stat st;
     int fd, error = ws_directory_get(wasi, ws_u32(&cells[0]), &file);
@@ -129,10 +140,15 @@ int ws_fd_readdir(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     fd = listing_fd(file);
     if (fd < 0 || fstat(fd, &st) != 0)
         return ws_errno(errno);
-    listing.hide_parent = !file->path;
+    listing.file = file;
     listing.own_ino = st.st_ino;
-    if (cookie <= INT64_MAX && lseek(fd, (off_t)cookie, SEEK_SET) >= 0)
-        error = list(wasi, fd, &listing);
+    if (listing.cookie != 0 && listing.cookie == file->list_cookie) {
+        listing.seen = file->list_cookie;
+        start = file->list_next;
+    }
+    if (lseek(fd, start, SEEK_SET) < 0)
+        return ws_errno(errno);
+    error = list(wasi, fd, &listing);
     if (error != P1_SUCCESS)
         return error;
     return ws_guest_put_u32(wasi, ws_u32(&cells[4]), listing.used);

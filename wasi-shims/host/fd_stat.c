@@ -78,11 +78,13 @@ int ws_times(uint64_t atim, uint64_t mtim, uint32_t flags, struct timespec ret_t
     return P1_SUCCESS;
 }
 
-static uint8_t stream_type(const struct ws_file *file)
+/* Told by the caller: a worker may not ask a terminal anything. */
+static uint8_t stream_type(const struct nacre_wasi *wasi, const struct ws_file *file)
 {
-    return file->kind == WS_INPUT && file->fd >= 0 && isatty(file->fd)
-               ? P1_FILETYPE_CHARACTER_DEVICE
-               : P1_FILETYPE_UNKNOWN;
+    uint32_t number = file->kind == WS_INPUT ? 0 : 1 + file->stream;
+
+    return wasi->call.terminals & UINT32_C(1) << number ? P1_FILETYPE_CHARACTER_DEVICE
+                                                        : P1_FILETYPE_UNKNOWN;
 }
 
 int ws_fd_fdstat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
@@ -94,7 +96,7 @@ int ws_fd_fdstat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
         return P1_BADF;
     out.filetype = file->kind == WS_FILE        ? P1_FILETYPE_REGULAR_FILE
                    : file->kind == WS_DIRECTORY ? P1_FILETYPE_DIRECTORY
-                                                : stream_type(file);
+                                                : stream_type(wasi, file);
     out.flags = file->flags;
     out.rights_base = file->rights;
     out.rights_inheriting = file->inheriting;
@@ -145,7 +147,7 @@ int ws_fd_filestat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cel
     if (!file)
         return P1_BADF;
     if (file->kind == WS_INPUT || file->kind == WS_OUTPUT) {
-        struct p1_filestat out = { .filetype = stream_type(file) };
+        struct p1_filestat out = { .filetype = stream_type(wasi, file) };
 
         return ws_guest_put(wasi, ws_u32(&cells[1]), &out, sizeof(out));
     }

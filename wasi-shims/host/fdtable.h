@@ -41,8 +41,8 @@ int ws_file_renumber(struct nacre_wasi *wasi, uint32_t from, uint32_t to);
 bool ws_files_begin(struct nacre_wasi *wasi);
 void ws_files_end(struct nacre_wasi *wasi);
 
-/* A directory of `mount` moved: open ones at or below it go by their new name, since
- * names decide what is denied.  When memory runs out they are closed instead. */
+/* A directory of `mount` moved: open ones at or below it go by their new name.  When
+ * memory runs out they are closed instead, so that no name is ever a stale one. */
 void ws_files_moved(struct nacre_wasi *wasi, uint32_t mount, const char *from,
                     const char *to);
 

@@ -79,6 +79,7 @@ struct nacre_wasi_call {
     const char *const *environment; /* "K=V" */
     uint32_t environment_count;
     int input_fd;                   /* stdin, or -1 for an empty one */
+    uint32_t terminals;             /* bits 0, 1, 2: the stream is a terminal */
     uint64_t deadline_ns;           /* in nacre_clock_ns() */
     struct nacre_wasi_memory *memory;
     struct nacre_wasi_record *record;

@@ -34,6 +34,8 @@ struct ws_file {
     enum ws_kind kind;
     int fd;          /* the host's; -1 for WS_OUTPUT and a private preopen not made yet */
     int list_fd;     /* preopens only: their own position for fd_readdir, or -1 */
+    uint64_t list_cookie; /* the last whole entry that fd_readdir returned, */
+    int64_t list_next;    /* and the kernel's position after it */
     uint32_t mount;  /* index, for files and directories */
     uint32_t stream; /* for WS_OUTPUT: 0 stdout, 1 stderr */
     bool preopen;

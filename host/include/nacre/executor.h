@@ -54,8 +54,8 @@ struct nacre_executor_ops {
                              const struct nacre_request *request,
                              struct nacre_result *result, struct nacre_error *err);
 
-    /* End every run() under way soon: outcome KILLED by `signal`.  From any thread
-     * and from a signal handler, any number of times. */
+    /* End every run() soon, under way or still to come: outcome KILLED by `signal`; 0
+     * takes it back.  From any thread and from a signal handler, any number of times. */
     void (*cancel)(struct nacre_executor *executor, int signal);
 
     /* Accepts NULL.  No run() may be under way. */

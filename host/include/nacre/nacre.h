@@ -76,7 +76,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_run(struct nacre_engine *engine,
                                              struct nacre_result **ret_result,
                                              struct nacre_error *err);
 
-/* End every run of this engine soon, as if by `signal`.  Safe in signal handlers. */
+/* End every run of this engine soon, as if by `signal`: those under way and those that
+ * still come, until 0 takes it back.  Safe in signal handlers. */
 void nacre_cancel(struct nacre_engine *engine, int signal);
 
 /* The executors of this machine, probed; for `backends` and `explain`. */

@@ -33,8 +33,8 @@ static uint32_t fill_files(uint32_t dir_fd, unsigned long *ret_count)
 
     while (error == 0 && *ret_count < MOST) {
         snprintf(name, sizeof name, "%lu", *ret_count);
-        error = raw_open(dir_fd, name, (uint32_t)strlen(name), 0, CREAT | EXCL, RIGHT_WRITE,
-                         &fd);
+        error = raw_open(dir_fd, name, (uint32_t)strlen(name), 0, CREAT | EXCL,
+                         RIGHT_WRITE, &fd);
         if (error == 0)
             (void)!raw_fd_close(fd);
         *ret_count += error == 0;
@@ -49,8 +49,7 @@ static uint32_t fill_deep(uint32_t dir_fd, unsigned long *ret_count)
     while (error == 0 && *ret_count < MOST) {
         error = raw_path_create_directory(dir_fd, AT("d"), 1);
         if (error == 0)
-            error = raw_open(dir_fd, "d", 1, 0, DIRECTORY, RIGHTS_ALL & ~(uint64_t)RIGHT_WRITE,
-                             &next);
+            error = raw_open(dir_fd, "d", 1, 0, DIRECTORY, RIGHTS_OF_DIRECTORY, &next);
         if (error != 0)
             break;
         if (*ret_count > 0)
@@ -63,7 +62,8 @@ static uint32_t fill_deep(uint32_t dir_fd, unsigned long *ret_count)
 
 static uint32_t fill_fds(uint32_t dir_fd, unsigned long *ret_count)
 {
-    uint32_t fd, error = raw_open(dir_fd, "file", 4, 0, CREAT, RIGHT_READ | RIGHT_WRITE, &fd);
+    uint32_t fd;
+    uint32_t error = raw_open(dir_fd, "file", 4, 0, CREAT, RIGHTS_ALL, &fd);
 
     while (error == 0 && *ret_count < MOST) {
         ++*ret_count;
@@ -75,7 +75,8 @@ static uint32_t fill_fds(uint32_t dir_fd, unsigned long *ret_count)
 static uint32_t fill_links(uint32_t dir_fd, unsigned long *ret_count)
 {
     char name[16];
-    uint32_t fd, error = raw_open(dir_fd, "file", 4, 0, CREAT, RIGHT_READ | RIGHT_WRITE, &fd);
+    uint32_t fd;
+    uint32_t error = raw_open(dir_fd, "file", 4, 0, CREAT, RIGHTS_ALL, &fd);
 
     while (error == 0 && *ret_count < MOST) {
         snprintf(name, sizeof name, "l%lu", *ret_count);

@@ -92,8 +92,8 @@ static uint32_t held[1024], copy[1024];
 int main(void)
 {
     const uint32_t end = (uint32_t)__builtin_wasm_memory_size(0) * 65536;
-    const uint32_t bads[] = { end - 1, end, end + 1, 0x7fffffff, 0x80000000, 0xfffffff8,
-                              0xfffffffe, 0xffffffff };
+    const uint32_t bads[] = { end - 3,    end - 1,    end,        end + 1,   0x7fffffff,
+                              0x80000000, 0xfffffff8, 0xfffffffe, 0xffffffff };
     uint32_t fd;
 
     for (unsigned i = 0; i < 1024; i++)

@@ -43,7 +43,8 @@ static struct path *path_of(struct path *path)
 
     path->fd = (uint32_t)strtoul(text, &at, 10);
     path->length = 0;
-    for (text = *at == ':' ? at + 1 : at; *text && path->length < sizeof path->text; text++) {
+    text = *at == ':' ? at + 1 : at;
+    for (; *text && path->length < sizeof path->text; text++) {
         char hex[3] = { 0 };
 
         if (*text == '%' && text[1] && text[2]) {
@@ -69,7 +70,8 @@ static void told(uint32_t error, const char *more)
     fflush(stdout);
 }
 
-static uint32_t open_path(uint32_t lookup, uint32_t oflags, uint64_t rights, uint32_t *ret_fd)
+static uint32_t open_path(uint32_t lookup, uint32_t oflags, uint64_t rights,
+                          uint32_t *ret_fd)
 {
     static struct path path;
 
@@ -130,7 +132,8 @@ static void do_stat(uint32_t lookup)
     error = raw_path_filestat_get(path.fd, lookup, AT(path.text), path.length, AT(stat));
     memcpy(&size, stat + 32, sizeof size);
     if (error == 0)
-        snprintf(text, sizeof text, "type %d size %llu", stat[16], (unsigned long long)size);
+        snprintf(text, sizeof text, "type %d size %llu", stat[16],
+                 (unsigned long long)size);
     told(error, text);
 }
 
@@ -141,7 +144,8 @@ static void do_readlink(void)
     uint32_t count = 0, error;
 
     path_of(&path);
-    error = raw_path_readlink(path.fd, AT(path.text), path.length, AT(text), 255, AT(&count));
+    error = raw_path_readlink(path.fd, AT(path.text), path.length, AT(text), 255,
+                              AT(&count));
     text[count] = '\0';
     told(error, text);
 }
@@ -196,33 +200,34 @@ static void do_one(const char *op)
     else if (strcmp(op, "unlink") == 0)
         told(raw_path_unlink_file(path.fd, AT(path.text), path.length), "");
     else
-        told(raw_path_filestat_set_times(path.fd, FOLLOW, AT(path.text), path.length, 1, 1,
-                                         5), "");
+        told(raw_path_filestat_set_times(path.fd, FOLLOW, AT(path.text), path.length, 1,
+                                         1, 5), "");
 }
 
-/* On numbers of the fd table. */
+/* On a number of the fd table, and a second number where there is one. */
 static int do_number(const char *op)
 {
-    uint32_t fd, count;
+    uint32_t fd = (uint32_t)number(), count;
+    uint64_t value = number();
     char byte = 'x';
     struct raw_iovec iov = { AT(&byte), 1 };
 
     if (strcmp(op, "setsize") == 0)
-        fd = (uint32_t)number(), told(raw_fd_filestat_set_size(fd, number()), "");
+        told(raw_fd_filestat_set_size(fd, value), "");
     else if (strcmp(op, "allocate") == 0)
-        fd = (uint32_t)number(), told(raw_fd_allocate(fd, 0, number()), "");
+        told(raw_fd_allocate(fd, 0, value), "");
     else if (strcmp(op, "pwrite") == 0)
-        fd = (uint32_t)number(), told(raw_fd_pwrite(fd, AT(&iov), 1, number(), AT(&count)), "");
+        told(raw_fd_pwrite(fd, AT(&iov), 1, value, AT(&count)), "");
     else if (strcmp(op, "futimes") == 0)
-        told(raw_fd_filestat_set_times((uint32_t)number(), 1, 1, 5), "");
+        told(raw_fd_filestat_set_times(fd, 1, 1, 5), "");
     else if (strcmp(op, "setflags") == 0)
-        fd = (uint32_t)number(), told(raw_fd_fdstat_set_flags(fd, (uint32_t)number()), "");
+        told(raw_fd_fdstat_set_flags(fd, (uint32_t)value), "");
     else if (strcmp(op, "setrights") == 0)
-        told(raw_fd_fdstat_set_rights((uint32_t)number(), RIGHTS_ALL, RIGHTS_ALL), "");
+        told(raw_fd_fdstat_set_rights(fd, RIGHTS_ALL, RIGHTS_ALL), "");
     else if (strcmp(op, "renumber") == 0)
-        fd = (uint32_t)number(), told(raw_fd_renumber(fd, (uint32_t)number()), "");
+        told(raw_fd_renumber(fd, (uint32_t)value), "");
     else if (strcmp(op, "close") == 0)
-        told(raw_fd_close((uint32_t)number()), "");
+        told(raw_fd_close(fd), "");
     else
         return 0;
     return 1;
@@ -246,7 +251,7 @@ static void try(const char *op)
     else if (strcmp(op, "openrw") == 0)
         do_open(FOLLOW, CREAT, RIGHTS_ALL);
     else if (strcmp(op, "opendir") == 0)
-        do_open(FOLLOW, DIRECTORY, RIGHTS_ALL & ~(uint64_t)RIGHT_WRITE);
+        do_open(FOLLOW, DIRECTORY, RIGHTS_OF_DIRECTORY);
     else if (strcmp(op, "trunc") == 0)
         do_open(FOLLOW, TRUNC, RIGHT_READ);
     else if (strcmp(op, "create") == 0)

@@ -10,7 +10,8 @@
 
 static unsigned dirty;
 
-static void must_be_zero(const char *what, const unsigned char *bytes, size_t from, size_t to)
+static void must_be_zero(const char *what, const unsigned char *bytes, size_t from,
+                         size_t to)
 {
     for (size_t i = from; i < to; i++)
         if (bytes[i] != 0) {
@@ -19,7 +20,8 @@ static void must_be_zero(const char *what, const unsigned char *bytes, size_t fr
         }
 }
 
-static void must_be_ours(const char *what, const unsigned char *bytes, size_t from, size_t to)
+static void must_be_ours(const char *what, const unsigned char *bytes, size_t from,
+                         size_t to)
 {
     for (size_t i = from; i < to; i++)
         if (bytes[i] != 0xa5) {
@@ -31,8 +33,8 @@ static void must_be_ours(const char *what, const unsigned char *bytes, size_t fr
 static void structures(void)
 {
     unsigned char out[512];
-    struct { uint64_t data; uint8_t tag, pad[7]; uint32_t id, pad2; uint64_t due, precision;
-             uint16_t flags; uint8_t pad3[6]; } clock = { .id = 1 };
+    /* userdata, tag, clock 1, due at once */
+    const uint64_t clock[6] = { 0, 0, 1, 0, 0, 0 };
     uint32_t count;
 
     memset(out, 0xa5, sizeof out);
@@ -53,7 +55,7 @@ static void structures(void)
     must_be_zero("dirent", out, 21, 24);
     must_be_ours("dirent", out, 24, sizeof out);
     memset(out, 0xa5, sizeof out);
-    (void)!raw_poll_oneoff(AT(&clock), AT(out), 1, AT(&count));
+    (void)!raw_poll_oneoff(AT(clock), AT(out), 1, AT(&count));
     must_be_zero("event", out, 11, 32);
     must_be_ours("event", out, 32, sizeof out);
 }

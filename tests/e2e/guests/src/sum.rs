@@ -1,6 +1,6 @@
 //! sum NUMBERS RESULT: adds the numbers of one file, one a line, into another.
-//! What a tool in this language does without thinking: a randomly seeded map, a sleep, the
-//! environment, files by absolute path, a panic on bad input.
+//! What a tool in this language does without thinking: a randomly seeded map, a sleep,
+//! the environment, files by absolute path, a panic on bad input.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! sum NUMBERS RESULT: adds the numbers of one file, one a line, into another.
-//! What a tool in this language does without thinking: an allocator that grows the memory, a
-//! sleep, the environment, files relative to the first mount (its only working directory), an
-//! error returned from main on bad input.
+//! What a tool in this language does without thinking: an allocator that grows the
+//! memory, a sleep, the environment, files relative to the first mount (its only working
+//! directory), an error returned from main on bad input.
 
 const std = @import("std");
 
