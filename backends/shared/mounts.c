@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "nacre/kernelfs.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
 
@@ -110,21 +110,11 @@ static enum nacre_status deny_host_paths(struct nacre_open_mount *open,
     return NACRE_OK;
 }
 
-/* What the kernel shows of itself is never a guest's: /proc/self/mem is a regular
- * file and would be the end of everything. */
 static bool is_kernel_filesystem(int fd)
 {
-    static const long magics[] = { PROC_SUPER_MAGIC,   SYSFS_MAGIC,    DEBUGFS_MAGIC,
-                                   TRACEFS_MAGIC,      SECURITYFS_MAGIC, CGROUP_SUPER_MAGIC,
-                                   CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,  DEVPTS_SUPER_MAGIC };
     struct statfs info;
 
-    if (fstatfs(fd, &info) != 0)
-        return true;
-    for (size_t i = 0; i < NACRE_COUNT(magics); i++)
-        if (info.f_type == magics[i])
-            return true;
-    return false;
+    return fstatfs(fd, &info) != 0 || nacre_kernelfs_is((uint32_t)info.f_type);
 }
 
 static enum nacre_status open_one(const struct nacre_plan *plan, const struct nacre_mount *mount,

@@ -7,7 +7,7 @@
 
 #include "nacre/text.h"
 
-#define FRAMES_MAX 24
+#define FRAMES_MAX 20 /* the engine tells of no more */
 
 struct text {
     char *bytes;
@@ -70,8 +70,8 @@ static void add_frames(struct text *text, wasm_frame_vec_t *frames)
             add(text, "\n  at function %" PRIu32, wasm_frame_func_index(frames->data[i]));
         add(text, " (+0x%zx)", wasm_frame_module_offset(frames->data[i]));
     }
-    if (shown_frames < frames->size)
-        add(text, "\n  ... and %zu more", frames->size - shown_frames);
+    if (shown_frames == FRAMES_MAX)
+        add(text, "\n  ...");
 }
 
 static struct wt_cause reason_of_trap(const wasm_trap_t *trap, struct text *text)

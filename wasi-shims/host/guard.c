@@ -6,9 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
+
+#include "nacre/kernelfs.h"
 
 /* `top` "" is above everything; both are canonical. */
 static bool is_below(const char *path, const char *top)
@@ -148,36 +149,6 @@ int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place, bool ab
     return error == P1_SUCCESS && above ? ws_guard_above(wasi, &made) : error;
 }
 
-/* Not among <linux/magic.h> of every supported system. */
-#define MAGIC_CONFIGFS 0x62656570
-#define MAGIC_FUSECTL 0x65735543
-#define MAGIC_MQUEUE 0x19800202
-#define MAGIC_RPC_PIPEFS 0x67596969
-#define MAGIC_NFSD 0x6e667364
-#define MAGIC_RESCTRL 0x7655821
-#define MAGIC_BINDERFS 0x6c6f6f70
-#define MAGIC_PIDFS 0x50494446
-#define MAGIC_APPARMOR 0x5a3c69f0
-
-static bool is_of_the_kernel(uint32_t magic)
-{
-    static const uint32_t magics[] = {
-        PROC_SUPER_MAGIC,  SYSFS_MAGIC,          DEBUGFS_MAGIC,     TRACEFS_MAGIC,
-        SECURITYFS_MAGIC,  SELINUX_MAGIC,        SMACK_MAGIC,       CGROUP_SUPER_MAGIC,
-        CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,       PSTOREFS_MAGIC,    EFIVARFS_MAGIC,
-        BINFMTFS_MAGIC,    DEVPTS_SUPER_MAGIC,   NSFS_MAGIC,        SOCKFS_MAGIC,
-        PIPEFS_MAGIC,      ANON_INODE_FS_MAGIC,  XENFS_SUPER_MAGIC, USBDEVICE_SUPER_MAGIC,
-        OPENPROM_SUPER_MAGIC, MAGIC_CONFIGFS,    MAGIC_FUSECTL,     MAGIC_MQUEUE,
-        MAGIC_RPC_PIPEFS,  MAGIC_NFSD,           MAGIC_RESCTRL,     MAGIC_BINDERFS,
-        MAGIC_PIDFS,       MAGIC_APPARMOR,
-    };
-
-    for (size_t i = 0; i < NACRE_COUNT(magics); i++)
-        if (magics[i] == magic)
-            return true;
-    return false;
-}
-
 int ws_guard_device(struct nacre_wasi *wasi, uint32_t mount, int fd, const char *name,
                     dev_t dev, const char *path)
 {
@@ -198,7 +169,7 @@ int ws_guard_device(struct nacre_wasi *wasi, uint32_t mount, int fd, const char 
             return ws_errno(errno);
         if (st.st_dev != dev)
             return P1_AGAIN; /* swapped while we asked */
-        allowed = !is_of_the_kernel((uint32_t)info.f_type) &&
+        allowed = !nacre_kernelfs_is((uint32_t)info.f_type) &&
                   !(wasi->has_dev_dev && dev == wasi->dev_dev);
         if (wasi->device_count < WS_DEVICES_MAX) {
             wasi->devices[wasi->device_count].dev = dev;
