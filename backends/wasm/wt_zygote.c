@@ -234,7 +234,8 @@ static void end(struct wt_zygote *zygote)
     if (zygote->socket >= 0)
         (void)close(zygote->socket);
     zygote->socket = -1;
-    if (zygote->pid > 0) {
+    /* The caller may reap all its children itself: then the number is no longer ours. */
+    if (zygote->pid > 0 && waitpid(zygote->pid, NULL, WNOHANG) == 0) {
         (void)kill(zygote->pid, SIGKILL);
         while (waitpid(zygote->pid, NULL, 0) < 0 && errno == EINTR)
             ;

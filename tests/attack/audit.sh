@@ -66,6 +66,40 @@ A02_denied_and_failed_runs_leave_two_records() {
   expect_out_has " 0 runs begun and never ended"
 }
 
+A02_names_cannot_forge_a_record() {
+  three_runs
+  local forged=$'x"}\n{"v":1,"seq":1,"type":"end","outcome":"exited"}\n'
+  cp hello.wat $'evil"\n{}.wat'
+  run run --session "$forged" --agent $'a\033[2J' --caller $'\377\376' $'evil"\n{}.wat' "$forged"
+  expect_status 0
+  run audit verify
+  expect_status 0
+  expect_out_has ": 8 records"
+  [[ $(wc -l <$log) == 8 ]] || fail "not one line a record"
+  run audit show --json
+  expect_json -l
+  run audit show
+  ! grep -q $'\033' "$scratch/out" || fail "an escape sequence came through"
+}
+
+A02_many_at_once_leave_one_chain() {
+  three_runs
+  local i jobs=()
+  for i in $(seq 12); do
+    "$NACRE" run hello.wat "$i" </dev/null >/dev/null 2>&1 &
+    jobs+=($!)
+  done
+  for i in "${jobs[@]}"; do
+    status=0
+    wait "$i" || status=$?
+    expect_status 0
+  done
+  run audit verify
+  expect_status 0
+  expect_out_has ": 30 records"
+  expect_out_has " 0 runs begun and never ended"
+}
+
 # small_disk DIRECTORY COMMAND...: with a file system of 64 KiB mounted there; without
 # the right to mount, a limit on the size of files does.
 small_disk() {

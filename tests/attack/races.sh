@@ -6,9 +6,10 @@ source "$(dirname "$0")/lib.sh"
 times=100000 # each side; a quarter of it where the way is a variant
 
 # chase_while PID RUN-OPTION... -- PATH: one chase after another as long as PID lives;
-# both endings must have been met, or the race was none.
+# both endings must have been met, or the race was none.  A swapper that goes on until it
+# is told is told then.
 chase_while() {
-  local racer=$1 opened=0 refused=0 found words=()
+  local racer=$1 opened=0 refused=0 rounds=0 found words=()
   shift
   while [[ $1 != -- ]]; do
     words+=("$1")
@@ -21,7 +22,13 @@ chase_while() {
     [[ $found =~ ^opened\ ([0-9]+)\ refused\ ([0-9]+)$ ]] || fail "not a count: $found"
     opened=$((opened + BASH_REMATCH[1]))
     refused=$((refused + BASH_REMATCH[2]))
-    is_gone "$racer" && break
+    rounds=$((rounds + 1))
+    if is_gone "$racer"; then break; fi
+    # It may end between these two lines.
+    if [[ $(cat /proc/"$racer"/comm 2>/dev/null) == attack_swap ]] &&
+      ((opened > 0 && refused > 0 || rounds > 100)); then
+      kill -TERM "$racer" 2>/dev/null || true
+    fi
   done
   status=0
   wait "$racer" || status=$?
@@ -29,6 +36,9 @@ chase_while() {
   checks=$((checks + 1))
   ((opened > 0 && refused > 0)) || fail "no race: $opened opened, $refused refused"
 }
+
+# Compiled before the first race begins.
+run run "$GUESTS/attack_chase.wasm" x 1
 
 tree() {
   mkdir -p work/d/sub work/secret
@@ -42,7 +52,7 @@ tree() {
 F08_a_directory_swapped_for_a_link_by_the_host() {
   tree
   scoped p.yaml /workspace:ro
-  "$TOOLS/attack_swap" work/d work/evil $times >/dev/null &
+  "$TOOLS/attack_swap" work/d work/evil $times on >/dev/null &
   chase_while $! --policy p.yaml --workspace work -- d/file
 }
 
@@ -50,7 +60,7 @@ F08_a_file_swapped_for_a_link_by_the_host() {
   tree
   ln -s ../../canary/file work/d/evil
   scoped p.yaml /workspace:ro
-  "$TOOLS/attack_swap" work/d/file work/d/evil $((times / 4)) >/dev/null &
+  "$TOOLS/attack_swap" work/d/file work/d/evil $((times / 4)) on >/dev/null &
   chase_while $! --policy p.yaml --workspace work -- d/file
 }
 
@@ -75,7 +85,7 @@ F08_a_directory_moved_away_under_dots_by_the_host() {
 F08_a_denied_directory_behind_a_swapped_link() {
   tree
   scoped p.yaml /workspace:ro '!/workspace/secret'
-  "$TOOLS/attack_swap" work/d work/inner $((times / 4)) >/dev/null &
+  "$TOOLS/attack_swap" work/d work/inner $((times / 4)) on >/dev/null &
   chase_while $! --policy p.yaml --workspace work -- d/file
 }
 
@@ -89,7 +99,7 @@ exec "$TOOLS/attack_without" openat2=ENOSYS "$nacre" "\$@"
 END
   chmod +x nacre-without
   NACRE=$PWD/nacre-without
-  "$TOOLS/attack_swap" work/d work/evil $((times / 4)) >/dev/null &
+  "$TOOLS/attack_swap" work/d work/evil $((times / 4)) on >/dev/null &
   chase_while $! --policy p.yaml --workspace work -- d/file
 }
 

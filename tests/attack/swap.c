@@ -1,24 +1,36 @@
 /*
- * swap A B TIMES: exchanges the two names so often, from outside of any sandbox, and
- * says so when it is done; an odd number is made even, so that each ends as it was.
+ * swap A B TIMES [on]: exchanges the two names so often, from outside of any sandbox;
+ * with "on" it goes on until SIGTERM.  Always an even number of times, so that each ends
+ * as it was.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+static volatile sig_atomic_t told;
+
+static void on_signal(int number)
+{
+    told = number;
+}
+
 int main(int argc, char **argv)
 {
-    unsigned long times;
+    unsigned long times, done = 0;
 
-    if (argc != 4)
+    if (argc < 4)
         return 2;
     times = strtoul(argv[3], NULL, 10);
-    times += times % 2;
-    for (unsigned long i = 0; i < times; i++)
+    told = argc == 4;
+    (void)signal(SIGTERM, on_signal);
+    while (done < times || !told || done % 2) {
         if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE) != 0) {
             perror("swap");
             return 1;
         }
-    (void)printf("swapped %lu\n", times);
+        done++;
+    }
+    (void)printf("swapped %lu\n", done);
     return 0;
 }

@@ -172,10 +172,11 @@ A13_too_little_memory_never_allows() {
   mkdir -p work/secret
   echo SECRET >work/secret/key
   local kib ran=0
-  for kib in 200 400 600 800 1000 1300 1600 2000 2500 3000 4000 6000 10000 20000 60000 200000; do
-    last=(nacre run "with $kib KiB of data")
+  # The last one is the control; a sanitizer takes terabytes.
+  for kib in 200 400 700 1000 1500 2000 3000 4000 6000 10000 20000 60000 unlimited; do
+    last=(nacre run "with $kib KiB of data at most")
     status=0
-    (ulimit -d $kib && exec timeout -s KILL 20 "$NACRE" run --policy p.yaml \
+    (ulimit -d "$kib" && exec timeout -s KILL 20 "$NACRE" run --policy p.yaml \
       --workspace work --timeout-ms 5000 "$GUESTS/attack_probe.wasm" read 3:secret/key) \
       </dev/null >"$scratch/out" 2>"$scratch/err" || status=$?
     expect_out_lacks SECRET
