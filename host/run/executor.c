@@ -59,7 +59,7 @@ static const char *executor_name(enum nacre_level level)
     case NACRE_LEVEL_COUNT:
         break;
     }
-    assert(!"a plan has a level");
+    assert(false && "a plan has a level");
     return "";
 }
 
