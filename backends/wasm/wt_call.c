@@ -44,7 +44,7 @@ void wt_code_free(struct wt_code *code)
     free(code);
 }
 
-static uint64_t thread_cpu_ns(void)
+uint64_t wt_cpu_ns(void)
 {
     struct timespec now;
 
@@ -209,7 +209,7 @@ static void enter(struct run *run, const struct wt_code *code, const char *invok
         call_invoked(run, invoke);
 }
 
-static void measure(struct run *run, const struct wt_bounds *bounds, uint64_t cpu_before)
+static void measure(struct run *run, const struct wt_bounds *bounds, uint64_t cpu_since_ns)
 {
     uint64_t left = 0;
     wasmtime_error_t *error = wasmtime_context_get_fuel(run->context, &left);
@@ -220,17 +220,17 @@ static void measure(struct run *run, const struct wt_bounds *bounds, uint64_t cp
     run->reply->fuel_exact = run->fuel_exact;
     run->reply->memory_bytes_peak = run->account.bytes_peak;
     run->reply->memory_refused = run->account.refused;
-    run->reply->cpu_ns = thread_cpu_ns() - cpu_before;
+    run->reply->cpu_ns = wt_cpu_ns() - cpu_since_ns;
 }
 
-void wt_call_run(wasm_engine_t *engine, const struct wt_code *code, struct nacre_wasi *wasi,
-                 struct nacre_wasi_call *call, const struct wt_bounds *bounds,
-                 const char *invoke, const _Atomic int *cancelled, struct wt_reply *reply)
+void wt_call_run(wasm_engine_t *engine, const struct wt_code *code,
+                 const struct wt_order *order, struct wt_reply *reply)
 {
-    struct run run = { .call = call, .reply = reply, .cancelled = cancelled,
+    const struct wt_bounds *bounds = &order->bounds;
+    struct run run = { .call = order->call, .reply = reply, .cancelled = order->cancelled,
                        .fuel_exact = true,
                        .account = { .bytes_max = bounds->memory_bytes_max } };
-    uint64_t cpu_before = thread_cpu_ns();
+    uint64_t cpu_since_ns = order->cpu_since_ns ? order->cpu_since_ns : wt_cpu_ns();
     struct nacre_error err;
     wasmtime_store_t *store;
     wasmtime_error_t *error;
@@ -241,12 +241,13 @@ void wt_call_run(wasm_engine_t *engine, const struct wt_code *code, struct nacre
     reply->reason[0] = '\0';
     reply->values_size = 0;
     reply->spent = 0;
-    call->memory = &run.account.memory;
-    if (nacre_wasi_begin(wasi, call, &err) != NACRE_OK) {
+    reply->fuel = reply->memory_bytes_peak = reply->cpu_ns = 0;
+    order->call->memory = &run.account.memory;
+    if (nacre_wasi_begin(order->wasi, order->call, &err) != NACRE_OK) {
         refuse(&run, err.status, err.text);
         return;
     }
-    store = wasmtime_store_new(engine, wasi, NULL);
+    store = wasmtime_store_new(engine, order->wasi, NULL);
     run.context = wasmtime_store_context(store);
     wasmtime_store_limiter(store, -1, (int64_t)bounds->table_elements_max, 1,
                            bounds->table_count, 1);
@@ -262,11 +263,11 @@ void wt_call_run(wasm_engine_t *engine, const struct wt_code *code, struct nacre
     else if (!wt_account_charge(&run.account, bounds->table_bytes))
         reply->outcome = NACRE_OUTCOME_OUT_OF_MEMORY;
     else
-        enter(&run, code, invoke);
-    measure(&run, bounds, cpu_before);
+        enter(&run, code, order->invoke);
+    measure(&run, bounds, cpu_since_ns);
     wasmtime_store_delete(store);
     wt_account_enter(NULL);
     /* What a guest left behind may be hard to remove, but can't make nacre fail. */
-    if (nacre_wasi_end(wasi, &err) != NACRE_OK)
+    if (nacre_wasi_end(order->wasi, &err) != NACRE_OK)
         reply->spent = 1;
 }

@@ -49,14 +49,24 @@ struct wt_reply {
     char values[WT_VALUES_MAX]; /* a JSON array, for an invoked export */
 };
 
+/* One run; everything is borrowed. */
+struct wt_order {
+    struct nacre_wasi *wasi;
+    struct nacre_wasi_call *call;
+    struct wt_bounds bounds;
+    const char *invoke; /* the export to call with call->arguments[1...]; NULL: _start */
+    const _Atomic int *cancelled; /* not 0 and the epoch bumped: it ends; NULL: never */
+    uint64_t cpu_since_ns; /* of this thread, when its account begins; 0: now */
+};
+
 /*
- * One fresh instance, from start to end, on the calling thread.  `invoke` is NULL
- * for _start; otherwise the export to call with call->arguments[1...].  `cancelled`
- * (NULL: never) ends it like the deadline, once it is not 0 and the epoch was bumped.
- * Never fails: whatever went wrong after the guest was entered is the guest's outcome.
+ * One fresh instance, from start to end, on the calling thread.  Never fails: whatever
+ * went wrong after the guest was entered is the guest's outcome.
  */
-void wt_call_run(wasm_engine_t *engine, const struct wt_code *code, struct nacre_wasi *wasi,
-                 struct nacre_wasi_call *call, const struct wt_bounds *bounds,
-                 const char *invoke, const _Atomic int *cancelled, struct wt_reply *reply);
+void wt_call_run(wasm_engine_t *engine, const struct wt_code *code,
+                 const struct wt_order *order, struct wt_reply *reply);
+
+/* The processor time of this thread so far. */
+uint64_t wt_cpu_ns(void);
 
 #endif

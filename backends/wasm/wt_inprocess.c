@@ -459,7 +459,7 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct 
     struct cell *cell = NULL;
     struct stream stream;
     struct nacre_wasi_call call;
-    struct wt_bounds bounds;
+    struct wt_order order;
     enum nacre_status status;
 
     arguments = calloc(argument_count + 2u, sizeof(*arguments));
@@ -487,11 +487,11 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct 
         .on_output = request->on_output ? show : NULL,
         .on_output_data = &stream,
     };
-    bounds = cell->bounds;
-    bounds.fuel_max = plan->limits.fuel_max;
+    order = (struct wt_order){ .wasi = cell->wasi, .call = &call, .bounds = cell->bounds,
+                               .invoke = request->invoke, .cancelled = inprocess->cancelled };
+    order.bounds.fuel_max = plan->limits.fuel_max;
     begin(inprocess, cell, deadline_ns);
-    wt_call_run(inprocess->engine, cell->code, cell->wasi, &call, &bounds, request->invoke,
-                inprocess->cancelled, &cell->reply);
+    wt_call_run(inprocess->engine, cell->code, &order, &cell->reply);
     status = judge(inprocess, &cell->reply, result, err);
     if (status == NACRE_OK)
         status = wt_result_record(&cell->record,

@@ -35,6 +35,7 @@ struct worker {
     struct wt_code *code;
     struct nacre_wasi *wasi;
     struct nacre_wasi_mount *mounts;
+    uint64_t cpu_ns; /* when the last run ended */
     const char **texts; /* room for WT_TEXT_COUNT_MAX */
     char *mount_text;   /* what the mounts' names point into */
 };
@@ -171,7 +172,8 @@ static void serve_one(struct worker *worker)
 {
     struct wt_share *share = worker->share;
     struct wt_cursor cursor = { share->text, share->text + sizeof(share->text), false };
-    struct wt_bounds bounds = worker->setup.bounds;
+    struct wt_order order = { .wasi = worker->wasi, .bounds = worker->setup.bounds,
+                              .cpu_since_ns = worker->cpu_ns };
     uint32_t count = share->argument_count + share->environment_count;
     struct nacre_wasi_call call = {
         .arguments = worker->texts,
@@ -186,17 +188,18 @@ static void serve_one(struct worker *worker)
         .on_output = share->is_streamed ? wake_supervisor : NULL,
         .on_output_data = share,
     };
-    const char *invoke;
 
     atomic_store(&share->begun, 1);
     for (uint32_t i = 0; i < count; i++)
         worker->texts[i] = wt_get_text(&cursor);
-    invoke = share->has_invoke ? wt_get_text(&cursor) : NULL;
+    order.invoke = share->has_invoke ? wt_get_text(&cursor) : NULL;
     for (int i = 0; i < 2; i++)
         call.output[i] = wt_share_output(share, worker->setup.output_bytes_max, i);
-    bounds.fuel_max = share->fuel_max;
-    wt_call_run(worker->engine, worker->code, worker->wasi, &call, &bounds, invoke, NULL,
-                &share->reply);
+    order.bounds.fuel_max = share->fuel_max;
+    order.call = &call;
+    wt_call_run(worker->engine, worker->code, &order, &share->reply);
+    /* This process does nothing else, so one run's end is the next one's start. */
+    worker->cpu_ns = order.cpu_since_ns + share->reply.cpu_ns;
     if (call.input_fd >= 0)
         (void)close(call.input_fd);
 }
@@ -226,6 +229,7 @@ _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds, uint
     } else {
         atomic_store(&worker.share->worker_tid, (uint32_t)getpid());
     }
+    worker.cpu_ns = wt_cpu_ns();
     for (;;) {
         atomic_store(&worker.share->word, 0);
         wt_futex_wake(&worker.share->word);

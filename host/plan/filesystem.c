@@ -232,7 +232,7 @@ static bool fill_mounts(struct draft *draft, const struct candidates *list)
     struct nacre_plan *plan = draft->plan;
 
     plan->mounts = calloc(list->count + 1, sizeof(*plan->mounts));
-    plan->denied_host_paths = calloc(list->denied_count + 1, sizeof(char *));
+    plan->denied_host_paths = calloc(list->denied_count + 2, sizeof(char *));
     if (!plan->mounts || !plan->denied_host_paths)
         return false;
     for (size_t i = 0; i < list->count; i++) {
@@ -248,7 +248,9 @@ static bool fill_mounts(struct draft *draft, const struct candidates *list)
         if (!add_name(plan->denied_host_paths, &plan->denied_host_count,
                       list->denied[i].path))
             return false;
-    return true;
+    /* A guest that could rewrite its policy would grant itself the world next time. */
+    return !draft->policy->file ||
+           add_name(plan->denied_host_paths, &plan->denied_host_count, draft->policy->file);
 }
 
 void nacre_draft_filesystem(struct draft *draft)

@@ -1,6 +1,8 @@
 #include "nacre/result.h"
 
 #include <assert.h>
+#include <stddef.h>
+#include <string.h>
 
 /* A JSON array of the few values that an export can return. */
 #define VALUES_BYTES_MAX ((size_t)1 << 20)
@@ -38,11 +40,12 @@ int nacre_result_exit(const struct nacre_result *result)
 enum nacre_status nacre_result_new(struct nacre_result **ret_result,
                                    struct nacre_error *err)
 {
-    struct nacre_result *result = calloc(1, sizeof(*result));
+    struct nacre_result *result = malloc(sizeof(*result));
 
     if (!result)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a result of %zu bytes",
                           sizeof(*result));
+    memset(result, 0, offsetof(struct nacre_result, denials));
     result->output.size_max = NACRE_BUF_LIMIT_MAX;
     result->errors.size_max = NACRE_BUF_LIMIT_MAX;
     result->values.size_max = VALUES_BYTES_MAX;

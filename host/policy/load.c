@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -61,7 +62,16 @@ static enum nacre_status read_policy(int fd, const char *path,
                              NACRE_YAML_BYTES_MAX);
     if (status != NACRE_OK)
         return nacre_fail_context(err, nacre_text_shown(shown, path));
-    return nacre_policy_parse(path, buf.bytes, buf.size, ret_policy, err);
+    status = nacre_policy_parse(path, buf.bytes, buf.size, ret_policy, err);
+    if (status != NACRE_OK)
+        return status;
+    (*ret_policy)->file = realpath(path, NULL);
+    if ((*ret_policy)->file)
+        return NACRE_OK;
+    nacre_policy_free(*ret_policy);
+    *ret_policy = NULL;
+    return nacre_fail(err, NACRE_ERR_IO, "policy '%s': where it lies can't be found",
+                      nacre_text_shown(shown, path));
 }
 
 static enum nacre_status load_file(const char *path, struct nacre_policy **ret_policy,

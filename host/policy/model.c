@@ -81,6 +81,7 @@ void nacre_policy_free(struct nacre_policy *policy)
     if (!policy)
         return;
     free(policy->source);
+    free(policy->file);
     free(policy->name);
     free(policy->version);
     rules_clear(&policy->network.allowed_hosts);

@@ -56,6 +56,10 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
     if (!options)
         options = &defaults;
     status = nacre_places_find(options, &engine->places, err);
+    if (status == NACRE_OK)
+        status = nacre_random(engine->run_prefix, sizeof(engine->run_prefix), err);
+    if (status == NACRE_OK)
+        status = nacre_plans_new(&engine->plans, err);
     /* Executors first: theirs is the longest way to being ready. */
     if (status == NACRE_OK)
         status = open_executors(engine, options, err);
@@ -74,6 +78,7 @@ void nacre_engine_free(struct nacre_engine *engine)
     for (uint32_t i = 0; i < engine->executor_count; i++)
         engine->executors[i]->ops->free(engine->executors[i]);
     nacre_audit_free(engine->audit);
+    nacre_plans_free(engine->plans);
     nacre_places_clear(&engine->places);
     free(engine);
 }

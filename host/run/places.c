@@ -127,6 +127,27 @@ static enum nacre_status find_program(const struct nacre_engine_options *options
                       "NACRE_PROGRAM");
 }
 
+/* What a guest must not write, or it would rule over the runs that follow. */
+static enum nacre_status protect(struct nacre_places *places, struct nacre_error *err)
+{
+    size_t count = 0, used = 0;
+
+    while (places->policy_dirs[count])
+        count++;
+    places->protected_paths = calloc(count + 6, sizeof(*places->protected_paths));
+    if (!places->protected_paths ||
+        asprintf(&places->checkpoints_path, "%s.checkpoints", places->audit_path) < 0)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "out of memory");
+    places->protected_paths[used++] = places->state_dir;
+    places->protected_paths[used++] = places->cache_dir;
+    places->protected_paths[used++] = places->key_dir;
+    places->protected_paths[used++] = places->audit_path;
+    places->protected_paths[used++] = places->checkpoints_path;
+    for (size_t i = 0; i < count; i++)
+        places->protected_paths[used++] = places->policy_dirs[i];
+    return NACRE_OK;
+}
+
 enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
                                     struct nacre_places *ret_places, struct nacre_error *err)
 {
@@ -151,12 +172,10 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
     if (snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir) >= (int)sizeof(audit))
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path is too long");
     status = keep(&places.audit_path, options->audit_path ? options->audit_path : audit, err);
+    if (status == NACRE_OK)
+        status = protect(&places, err);
     if (status != NACRE_OK)
         return status;
-    places.protected_paths[0] = places.state_dir;
-    places.protected_paths[1] = places.cache_dir;
-    places.protected_paths[2] = places.key_dir;
-    places.protected_paths[3] = places.audit_path;
     *ret_places = places;
     places = (struct nacre_places){ 0 };
     return NACRE_OK;
@@ -168,6 +187,8 @@ void nacre_places_clear(struct nacre_places *places)
     free(places->cache_dir);
     free(places->key_dir);
     free(places->audit_path);
+    free(places->checkpoints_path);
+    free(places->protected_paths);
     free(places->program);
     for (size_t i = 0; places->policy_dirs && places->policy_dirs[i]; i++)
         free(places->policy_dirs[i]);

@@ -5,9 +5,9 @@
 
 /* Where an engine keeps its things, and what it may therefore show to no guest. */
 struct nacre_places {
-    char *state_dir, *cache_dir, *key_dir, *audit_path, *program;
+    char *state_dir, *cache_dir, *key_dir, *audit_path, *checkpoints_path, *program;
     char **policy_dirs;           /* NULL-terminated */
-    const char *protected_paths[5]; /* NULL-terminated; the first three and the log */
+    const char **protected_paths; /* NULL-terminated; all of these but the program */
 };
 
 NACRE_MUST_CHECK enum nacre_status nacre_places_find(const struct nacre_engine_options *options,

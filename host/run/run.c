@@ -8,17 +8,17 @@
 #include "engine.h"
 #include "nacre/clock.h"
 
-static enum nacre_status make_run_id(char ret_id[NACRE_RUN_ID], struct nacre_error *err)
+static void make_run_id(struct nacre_engine *engine, char ret_id[NACRE_RUN_ID])
 {
-    struct nacre_digest number = { { 0 } };
+    uint64_t number = atomic_fetch_add(&engine->runs, 1);
+    struct nacre_digest id = { { 0 } };
     char hex[NACRE_HEX];
-    enum nacre_status status = nacre_random(number.bytes, (NACRE_RUN_ID - 1) / 2, err);
 
-    if (status != NACRE_OK)
-        return status;
-    memcpy(ret_id, nacre_digest_hex(&number, hex), NACRE_RUN_ID - 1);
+    memcpy(id.bytes, engine->run_prefix, sizeof(engine->run_prefix));
+    for (size_t i = 0; i < sizeof(number); i++)
+        id.bytes[sizeof(engine->run_prefix) + i] = (uint8_t)(number >> 8 * (7 - i));
+    memcpy(ret_id, nacre_digest_hex(&id, hex), NACRE_RUN_ID - 1);
     ret_id[NACRE_RUN_ID - 1] = '\0';
-    return NACRE_OK;
 }
 
 /* The policy or the plan said no: a result like any other. */
@@ -98,36 +98,46 @@ static enum nacre_status run_recorded(struct nacre_engine *engine, struct nacre_
     return status;
 }
 
+/* Plans, selects and runs; whatever is refused on the way is an outcome. */
+static enum nacre_status run_request(struct nacre_engine *engine,
+                                     const struct nacre_plan **plan,
+                                     struct nacre_audit_run *record,
+                                     struct nacre_result *result, struct nacre_error *err)
+{
+    struct nacre_executor *executor = NULL;
+    enum nacre_status status = nacre_plans_get(engine->plans, record->policy, record->request,
+                                               plan, result, err);
+
+    if (status == NACRE_OK)
+        status = nacre_executor_select(engine->executors, engine->executor_count, *plan,
+                                       &executor, err);
+    if (is_refusal(status))
+        status = denied(result, err);
+    if (status != NACRE_OK)
+        return status;
+    record->plan = *plan;
+    record->executor = executor ? executor->ops->name : NULL;
+    return run_recorded(engine, executor, record, result, err);
+}
+
 enum nacre_status nacre_run(struct nacre_engine *engine, const struct nacre_policy *policy,
                             const struct nacre_tool *tool, const struct nacre_request *request,
                             struct nacre_result **ret_result, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
-    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
-    struct nacre_executor *executor = NULL;
+    const struct nacre_plan *plan = NULL;
     struct nacre_audit_run record = { .request = request, .tool = tool, .tool_name = tool->name,
                                       .policy = policy };
     enum nacre_status status = nacre_result_new(&result, err);
 
-    if (status == NACRE_OK)
-        status = make_run_id(result->run_id, err);
     if (status != NACRE_OK)
         return status;
+    make_run_id(engine, result->run_id);
     result->policy_digest = policy->digest;
     result->tool_digest = tool->digest;
     record.run_id = result->run_id;
-
-    status = nacre_plan_make(policy, request, &plan, result, err);
-    if (status == NACRE_OK)
-        status = nacre_executor_select(engine->executors, engine->executor_count, plan, &executor,
-                                       err);
-    if (is_refusal(status))
-        status = denied(result, err);
-    if (status != NACRE_OK)
-        return status;
-    record.plan = plan;
-    record.executor = executor ? executor->ops->name : NULL;
-    status = run_recorded(engine, executor, &record, result, err);
+    status = run_request(engine, &plan, &record, result, err);
+    nacre_plans_put(engine->plans, plan);
     if (status != NACRE_OK)
         return status;
     *ret_result = nacre_result_take(&result);

@@ -174,7 +174,8 @@ static void rewind_output(struct fake *fake)
     await_call(fake);
     for (int i = 0; i < 200; i++) {
         for (int stream = 0; stream < 2; stream++)
-            atomic_store(&fake->share->record.output_used[stream], i % 2 ? 0 : UINT64_MAX - most);
+            atomic_store(&fake->share->record.output_used[stream],
+                         i % 2 ? 0 : UINT64_MAX - most);
         wt_futex_wake(&fake->share->word);
         (void)nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
     }
@@ -231,7 +232,8 @@ static _Noreturn void be_worker(const char *name, const int *fds)
     (void)signal(SIGUSR1, SIG_IGN); /* that its time is up */
     if (fstat(fds[0], &info) != 0)
         _exit(1);
-    mapped = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+    mapped = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0],
+                  0);
     if (mapped == MAP_FAILED)
         _exit(1);
     fake.share = mapped;

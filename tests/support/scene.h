@@ -52,7 +52,8 @@ static inline void scene_shell(const char *command)
 
 static inline void scene_file(const char *path, const char *text)
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path,
+                                             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
                                              0600);
 
     assert_true(fd >= 0);

@@ -40,13 +40,15 @@ static int drop_and_look(void *data)
     CHILD_CHECK(sets[0].permitted == (before[0].permitted & KEPT));
     CHILD_CHECK(sets[0].effective == (before[0].effective & KEPT));
     CHILD_CHECK(sets[0].inheritable == 0);
-    CHILD_CHECK(sets[1].permitted == 0 && sets[1].effective == 0 && sets[1].inheritable == 0);
+    CHILD_CHECK(sets[1].permitted == 0 && sets[1].effective == 0 &&
+                sets[1].inheritable == 0);
     for (int number = 0; number <= 40; number++)
         CHILD_CHECK(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, number, 0, 0) <= 0);
     /* For good. */
     sets[0] = (struct __user_cap_data_struct){ UINT32_MAX, UINT32_MAX, 0 };
     CHILD_CHECK(syscall(SYS_capset, &header, sets) == -1);
-    sets[0] = (struct __user_cap_data_struct){ KEPT | 1u << CAP_CHOWN, KEPT | 1u << CAP_CHOWN,
+    sets[0] = (struct __user_cap_data_struct){ KEPT | 1u << CAP_CHOWN,
+                                               KEPT | 1u << CAP_CHOWN,
                                                0 };
     CHILD_CHECK(syscall(SYS_capset, &header, sets) == -1);
     CHILD_CHECK(nacre_capabilities_drop(&err) == NACRE_OK);

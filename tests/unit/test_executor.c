@@ -19,7 +19,8 @@ static enum nacre_outcome said;
 static enum nacre_status failure;
 static uint32_t probed, probe_finds;
 
-static enum nacre_status fake_run(struct nacre_executor *executor, const struct nacre_plan *plan,
+static enum nacre_status fake_run(struct nacre_executor *executor,
+                                  const struct nacre_plan *plan,
                                   const struct nacre_tool *tool,
                                   const struct nacre_request *request,
                                   struct nacre_result *result, struct nacre_error *err)
@@ -63,9 +64,11 @@ static void a_level_never_falls_back_to_another(void **state)
     } cases[] = {
         { NACRE_LEVEL_NONE, 0, "level none: its executor is not in this build" },
         { NACRE_LEVEL_PROCESS, 0, "level process: its executor is not in this build" },
-        { NACRE_LEVEL_CONTAINER, 0, "level container: its executor is not in this build" },
+        { NACRE_LEVEL_CONTAINER, 0,
+          "level container: its executor is not in this build" },
         { NACRE_LEVEL_WASM, NACRE_FEATURE_FUEL, "level wasm can't enforce here" },
-        { NACRE_LEVEL_WASM, NACRE_FEATURE_WASM | 1u << 13, "level wasm can't enforce here" },
+        { NACRE_LEVEL_WASM, NACRE_FEATURE_WASM | 1u << 13,
+          "level wasm can't enforce here" },
         { NACRE_LEVEL_WASM, 0x3fff, "level wasm can't enforce here" },
         { NACRE_LEVEL_VM, NACRE_FEATURE_WASM, "level vm can't enforce here" },
         { NACRE_LEVEL_WASM, 0, NULL },
@@ -77,10 +80,12 @@ static void a_level_never_falls_back_to_another(void **state)
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(cases); i++) {
-        const struct nacre_plan plan = { .level = cases[i].level, .required = cases[i].required };
+        const struct nacre_plan plan = { .level = cases[i].level,
+                                         .required = cases[i].required };
         struct nacre_executor *chosen = NULL;
         struct nacre_error err;
-        enum nacre_status status = nacre_executor_select(executors, 2, &plan, &chosen, &err);
+        enum nacre_status status = nacre_executor_select(executors, 2, &plan, &chosen,
+                                                         &err);
 
         if (!cases[i].refused) {
             assert_int_equal(status, NACRE_OK);
@@ -129,7 +134,8 @@ static void a_run_carries_the_walls_that_stood(void **state)
     (void)state;
     nacre_mechanism_add(&wasm, "wall", true, "%d bricks", 3);
     nacre_mechanism_add(&wasm, "moat", false, "no water");
-    assert_int_equal(nacre_executor_run(&wasm, &plan, NULL, NULL, result, &err), NACRE_OK);
+    assert_int_equal(nacre_executor_run(&wasm, &plan, NULL, NULL, result, &err),
+                     NACRE_OK);
     assert_int_equal(result->mechanism_count, 2);
     assert_string_equal(result->mechanisms[0].detail, "3 bricks");
     assert_false(result->mechanisms[1].present);
@@ -201,7 +207,8 @@ int main(void)
         cmocka_unit_test_setup(what_costs_time_to_find_out_is_found_when_wanted, forget),
         cmocka_unit_test_setup(a_run_carries_the_walls_that_stood, forget),
         cmocka_unit_test_setup(walls_that_do_not_fit_are_dropped, forget),
-        cmocka_unit_test_setup(a_plan_that_is_not_sealed_or_not_covered_is_never_run, forget),
+        cmocka_unit_test_setup(a_plan_that_is_not_sealed_or_not_covered_is_never_run,
+                               forget),
     };
 
     return cmocka_run_group_tests_name("executor", tests, NULL, NULL);

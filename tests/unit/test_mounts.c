@@ -22,8 +22,8 @@
 static int start(void **state)
 {
     return scene_clear(state) ||
-           system("mkdir -p data/secret data/sub && : >data/secret/key && : >data/plain && "
-                  "ln -s data to-data && ln -s secret data/link && ln -s / root && "
+           system("mkdir -p data/secret data/sub && : >data/secret/key && "
+                  ": >data/plain && ln -s data to-data && ln -s secret data/link && ln -s / root && "
                   ": >file && mkfifo fifo && ln -s loop loop && ln -s nowhere dangling");
 }
 
@@ -58,7 +58,8 @@ static char *text_of(struct opened *opened, size_t slot, const char *path)
 static enum nacre_status open_words(struct opened *opened, const struct words *words,
                                     struct nacre_error *err)
 {
-    *opened = (struct opened){ .plan = { .mount_count = 1 }, .mount = { .guest = (char *)"/g" } };
+    *opened = (struct opened){ .plan = { .mount_count = 1 },
+                               .mount = { .guest = (char *)"/g" } };
     opened->plan.mounts = &opened->mount;
     opened->plan.denied_host_paths = opened->denied;
     opened->mount.host = text_of(opened, 0, words->host);
@@ -138,7 +139,8 @@ static void every_name_of_a_denied_path_is_denied(void **state)
             if (status != NACRE_OK)
                 fail_msg("row %zu: %s", i, err.text);
             for (uint32_t k = 0; k < mount->denied_count; k++)
-                (void)snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s ",
+                (void)snprintf(names + strlen(names), sizeof(names) - strlen(names),
+                               "%s ",
                                mount->denied[k]);
             assert_string_equal(names, cases[i].names);
             nacre_mounts_clear(&opened.mounts);
@@ -175,7 +177,8 @@ static void a_long_denied_path_is_only_long(void **state)
     (void)state;
     while (used + 3 < sizeof(path))
         used += (size_t)snprintf(path + used, sizeof(path) - used, "/a");
-    (void)snprintf(name, sizeof(name), "%s", path + strlen(scene_top) + strlen("/to-data/"));
+    (void)snprintf(name, sizeof(name), "%s",
+                   path + strlen(scene_top) + strlen("/to-data/"));
     assert_int_equal(open_words(&opened, &words, &err), NACRE_OK);
     assert_int_equal(opened.mounts.items->denied_count, 1);
     assert_string_equal(opened.mounts.items->denied[0], name);
@@ -185,7 +188,8 @@ static void a_long_denied_path_is_only_long(void **state)
 static void opening_survives_every_allocation_failure(void **state)
 {
     static struct opened opened;
-    const struct words words = { "@data", { "@data/link", "@to-data/plain" }, { "@data/sub" },
+    const struct words words = { "@data", { "@data/link", "@to-data/plain" },
+                                 { "@data/sub" },
                                  "own" };
     int fds = scene_fds();
     bool fired = true;
@@ -232,7 +236,8 @@ static size_t pack(char *text, size_t size, bool full)
     return cursor.failed ? 0 : (size_t)(cursor.at - text);
 }
 
-static enum nacre_status unpack(char *text, size_t size, uint32_t count, uint32_t fd_count,
+static enum nacre_status unpack(char *text, size_t size, uint32_t count,
+                                uint32_t fd_count,
                                 struct nacre_wasi_mount **ret_mounts)
 {
     struct wt_cursor cursor = { text, text + size, false };

@@ -12,9 +12,10 @@
 #include "places.h"
 #include "scene.h"
 
-static const char *const variables[] = { "HOME",           "XDG_STATE_HOME",   "XDG_CACHE_HOME",
-                                         "XDG_CONFIG_HOME", "NACRE_POLICY_DIR", "NACRE_PROGRAM",
-                                         "PATH" };
+static const char *const variables[] = {
+    "HOME",             "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
+    "NACRE_POLICY_DIR", "NACRE_PROGRAM",  "PATH",
+};
 static char path_before[NACRE_PATH_MAX];
 
 /* Each test starts with none of them. */
@@ -28,7 +29,8 @@ static int forget(void **state)
 
 static int enter(void **state)
 {
-    (void)snprintf(path_before, sizeof(path_before), "%s", getenv("PATH") ? getenv("PATH") : "");
+    (void)snprintf(path_before, sizeof(path_before), "%s",
+                   getenv("PATH") ? getenv("PATH") : "");
     return scene_enter(state);
 }
 
@@ -122,7 +124,8 @@ static void what_is_written_is_protected(void **state)
     NACRE_AUTO(nacre_places_clear) struct nacre_places places = { 0 };
     const char *const wanted[] = { "/h/.local/state/nacre", "/h/.cache/nacre",
                                    "/h/.config/nacre/keys", "/log" };
-    const struct nacre_engine_options options = { .fork_self = true, .audit_path = "/log" };
+    const struct nacre_engine_options options = { .fork_self = true,
+                                                  .audit_path = "/log" };
 
     (void)state;
     (void)setenv("HOME", "/h", 1);
@@ -181,7 +184,8 @@ static void a_path_that_is_too_long_is_told_not_cut(void **state)
         assert_int_equal(nacre_places_find(&forked, &places, &err), NACRE_ERR_TOO_BIG);
     }
     {
-        const struct nacre_engine_options options = { .fork_self = true, .state_dir = path };
+        const struct nacre_engine_options options = { .fork_self = true,
+                                                      .state_dir = path };
         struct nacre_places places;
         struct nacre_error err;
 
@@ -191,7 +195,7 @@ static void a_path_that_is_too_long_is_told_not_cut(void **state)
     }
 }
 
-/* A program from a relative entry of PATH would be whatever lies in the current directory. */
+/* A relative entry of PATH would be whatever lies in the current directory. */
 static void the_program_is_never_found_in_the_current_directory(void **state)
 {
     static const char *const paths[] = { "", ":", ".", "bin", "./bin:../bin", "::bin:" };
@@ -255,7 +259,8 @@ int main(void)
         cmocka_unit_test_setup(what_is_written_is_protected, forget),
         cmocka_unit_test_setup(without_home_the_password_file_says, forget),
         cmocka_unit_test_setup(a_path_that_is_too_long_is_told_not_cut, forget),
-        cmocka_unit_test_setup(the_program_is_never_found_in_the_current_directory, forget),
+        cmocka_unit_test_setup(the_program_is_never_found_in_the_current_directory,
+                               forget),
         cmocka_unit_test_setup(finding_survives_every_allocation_failure, forget),
     };
 

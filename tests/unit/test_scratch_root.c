@@ -230,7 +230,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_root_is_private_and_removed_at_the_end, start),
-        cmocka_unit_test_setup(a_killed_owners_root_is_swept_and_its_links_lead_nowhere, start),
+        cmocka_unit_test_setup(a_killed_owners_root_is_swept_and_its_links_lead_nowhere,
+                               start),
         cmocka_unit_test_setup(a_young_root_is_left_alone, start),
         cmocka_unit_test_setup(a_living_owners_root_is_left_alone, start),
         cmocka_unit_test_setup(what_only_looks_like_a_root_is_not_touched, start),

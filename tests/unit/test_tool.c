@@ -36,7 +36,7 @@ static void what_cannot_be_a_tool_is_told(void **state)
         { "dangling", NACRE_ERR_NOT_FOUND, "no such module" },
         { "loop", NACRE_ERR_IO, "can't open it" },
         { "dir.wasm", NACRE_ERR_NOT_RUNNABLE, "it is a directory" },
-        { "fifo.wasm", NACRE_ERR_NOT_RUNNABLE, "not a regular file" }, /* and no hanging */
+        { "fifo.wasm", NACRE_ERR_NOT_RUNNABLE, "not a regular file" },
         { "/dev/null", NACRE_ERR_NOT_RUNNABLE, "not a regular file" },
         { "empty.wasm", NACRE_ERR_NOT_RUNNABLE, "it is empty" },
         { "sparse.wasm", NACRE_ERR_TOO_BIG, "larger than 256 MiB" },
@@ -151,7 +151,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_cannot_be_a_tool_is_told, start),
         cmocka_unit_test_setup(what_may_not_be_read_is_told, start),
-        cmocka_unit_test_setup(a_file_that_is_swapped_after_loading_changes_nothing, start),
+        cmocka_unit_test_setup(a_file_that_is_swapped_after_loading_changes_nothing,
+                               start),
         cmocka_unit_test_setup(the_copy_cannot_be_changed_by_anyone, start),
         cmocka_unit_test_setup(loading_survives_every_allocation_failure, start),
     };

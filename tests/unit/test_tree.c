@@ -70,7 +70,8 @@ static void names_like_our_own_are_only_names(void **state)
     (void)state;
     scene_shell("mkdir -p t/.nacre-moved-0/.nacre-moved-1/x t/.nacre-moved-3/y "
                 "t/a/.nacre-moved-0/.nacre-moved-2/z t/a/b/c t/a/.nacre-moved-1 && "
-                ": >t/.nacre-moved-2 && : >t/a/b/c/.nacre-moved-0 && ln -s .. t/.nacre-moved-4");
+                ": >t/.nacre-moved-2 && : >t/a/b/c/.nacre-moved-0 && "
+                "ln -s .. t/.nacre-moved-4");
     removes("t");
 }
 
@@ -133,14 +134,16 @@ static int remove_as_a_user(void *data)
 
     (void)data;
     if (geteuid() == 0)
-        CHILD_CHECK(setresgid(65534, 65534, 65534) == 0 && setresuid(65534, 65534, 65534) == 0);
+        CHILD_CHECK(setresgid(65534, 65534, 65534) == 0 &&
+                    setresuid(65534, 65534, 65534) == 0);
     CHILD_CHECK(mkdir("t", 0700) == 0 && mkdir("t/\033[31mshut", 0700) == 0);
     CHILD_CHECK(mkdir("t/\033[31mshut/in", 0700) == 0 && chmod("t/\033[31mshut", 0) == 0);
     CHILD_CHECK(nacre_tree_remove(AT_FDCWD, "t", &err) == NACRE_ERR_IO);
     CHILD_CHECK(err.sys_errno == EACCES && strstr(err.text, "\\x1b[31mshut"));
     CHILD_CHECK(!strchr(err.text, '\033'));
     /* A file in a directory that may not be written. */
-    CHILD_CHECK(mkdir("ro", 0700) == 0 && mkdir("ro/sub", 0700) == 0 && chmod("ro", 0500) == 0);
+    CHILD_CHECK(mkdir("ro", 0700) == 0 && mkdir("ro/sub", 0700) == 0 &&
+                chmod("ro", 0500) == 0);
     CHILD_CHECK(nacre_tree_remove(AT_FDCWD, "ro", &err) == NACRE_ERR_IO);
     CHILD_CHECK(err.sys_errno == EACCES);
     CHILD_CHECK(scene_fds() == fds);

@@ -42,7 +42,8 @@ struct guest {
     bool lives;
 };
 
-static void guest_start(struct guest *guest, unsigned pages, unsigned pages_max, uint64_t limit)
+static void guest_start(struct guest *guest, unsigned pages, unsigned pages_max,
+                        uint64_t limit)
 {
     char text[128];
     wasm_byte_vec_t binary;
@@ -53,10 +54,12 @@ static void guest_start(struct guest *guest, unsigned pages, unsigned pages_max,
     wasmtime_error_t *error;
 
     *guest = (struct guest){ .account = { .bytes_max = limit } };
-    (void)snprintf(text, sizeof(text), "(module (memory (export \"memory\") %u %u))", pages,
+    (void)snprintf(text, sizeof(text), "(module (memory (export \"memory\") %u %u))",
+                   pages,
                    pages_max);
     assert_null(wasmtime_wat2wasm(text, strlen(text), &binary));
-    assert_null(wasmtime_module_new(engine, (uint8_t *)binary.data, binary.size, &module));
+    assert_null(wasmtime_module_new(engine, (uint8_t *)binary.data, binary.size,
+                                    &module));
     wasm_byte_vec_delete(&binary);
     guest->store = wasmtime_store_new(engine, NULL, NULL);
     wt_account_enter(&guest->account);
@@ -67,7 +70,8 @@ static void guest_start(struct guest *guest, unsigned pages, unsigned pages_max,
         wasmtime_error_delete(error);
     wasmtime_module_delete(module);
     if (guest->lives) {
-        assert_true(wasmtime_instance_export_get(wasmtime_store_context(guest->store), &instance,
+        assert_true(wasmtime_instance_export_get(wasmtime_store_context(guest->store),
+                                                 &instance,
                                                  "memory", 6, &item));
         guest->memory = item.of.memory;
     }
@@ -114,7 +118,8 @@ static void a_memory_is_refused_one_byte_short(void **state)
         guest_start(&guest, cases[i].pages, 65536, cases[i].limit);
         assert_int_equal(guest.lives, cases[i].fits);
         assert_int_equal(guest.account.refused, !cases[i].fits);
-        assert_int_equal(guest.account.bytes_peak, cases[i].fits ? cases[i].pages * PAGE : 0);
+        assert_int_equal(guest.account.bytes_peak,
+                         cases[i].fits ? cases[i].pages * PAGE : 0);
         guest_end(&guest);
         assert_int_equal(guest.account.bytes_now, 0);
         assert_null(guest.account.memory.base);
@@ -208,7 +213,8 @@ static void above_its_size_a_memory_traps_whatever_was_there(void **state)
     assert_exited(in_child(read_at, guest.account.memory.base + PAGE - 1), 0);
     assert_killed(in_child(read_at, guest.account.memory.base + PAGE), SIGSEGV);
     assert_killed(in_child(read_at, guest.account.memory.base + 9 * PAGE), SIGSEGV);
-    assert_killed(in_child(read_at, guest.account.memory.base + ((size_t)4 << 30)), SIGSEGV);
+    assert_killed(in_child(read_at, guest.account.memory.base + ((size_t)4 << 30)),
+                  SIGSEGV);
     assert_killed(in_child(read_at, guest.account.memory.base + ((size_t)4 << 30) +
                                         ((size_t)32 << 20) - 1), SIGSEGV);
     assert_true(guest_grow(&guest, 1));

@@ -15,7 +15,8 @@
 
 static struct wt_reply honest(void)
 {
-    return (struct wt_reply){ .outcome = NACRE_OUTCOME_EXITED, .exit_status = 3, .fuel = 70,
+    return (struct wt_reply){ .outcome = NACRE_OUTCOME_EXITED, .exit_status = 3,
+                              .fuel = 70,
                               .fuel_exact = 1, .memory_bytes_peak = 65536 };
 }
 
@@ -28,7 +29,8 @@ static struct nacre_result *new_result(void)
     return result;
 }
 
-static void assert_killed_by_nobody_elses_fault(const struct wt_reply *reply, const char *said)
+static void assert_killed_by_nobody_elses_fault(const struct wt_reply *reply,
+                                                const char *said)
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = new_result();
     struct nacre_error err;
@@ -62,7 +64,8 @@ static void an_outcome_that_no_worker_gives_is_a_kill(void **state)
 {
     static const uint32_t outcomes[] = {
         NACRE_OUTCOME_NONE,      NACRE_OUTCOME_KILLED, NACRE_OUTCOME_DENIED,
-        NACRE_OUTCOME_COUNT,     NACRE_OUTCOME_COUNT + 1, 0x7fffffff, 0x80000000, UINT32_MAX,
+        NACRE_OUTCOME_COUNT,     NACRE_OUTCOME_COUNT + 1,
+        0x7fffffff,              0x80000000,              UINT32_MAX,
     };
 
     (void)state;
@@ -85,10 +88,10 @@ static void a_worker_cannot_make_nacre_say_that_nacre_failed(void **state)
         (void)strcpy(reply.reason, "nacre is broken");
         if (status == NACRE_ERR_NOT_RUNNABLE)
             continue;
-        assert_killed_by_nobody_elses_fault(&reply, status == NACRE_ERR_IO ||
-                                                            status == NACRE_ERR_MEMORY
-                                                        ? "could not begin: nacre is broken"
-                                                        : "made no sense");
+        if (status == NACRE_ERR_IO || status == NACRE_ERR_MEMORY)
+            assert_killed_by_nobody_elses_fault(&reply, "could not begin: nacre is broken");
+        else
+            assert_killed_by_nobody_elses_fault(&reply, "made no sense");
     }
     reply.status = UINT32_MAX;
     assert_killed_by_nobody_elses_fault(&reply, "made no sense");
@@ -164,7 +167,8 @@ static struct nacre_result *result_of(const struct nacre_wasi_record *record,
     struct nacre_result *result = new_result();
     struct nacre_error err;
 
-    assert_int_equal(wt_result_record(record, output, OUTPUT_MAX, &plan, request, result, &err),
+    assert_int_equal(wt_result_record(record, output, OUTPUT_MAX, &plan, request, result,
+                                      &err),
                      NACRE_OK);
     return result;
 }
@@ -177,7 +181,8 @@ static void output_is_never_read_past_its_buffer(void **state)
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(claims); i++) {
         struct nacre_wasi_record record = { .output_used = { claims[i], claims[i] } };
-        NACRE_AUTO(nacre_result_guard) struct nacre_result *result = result_of(&record, &plain);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *result = result_of(&record,
+                                                                               &plain);
         uint64_t there = claims[i] < OUTPUT_MAX ? claims[i] : OUTPUT_MAX;
 
         assert_int_equal(wt_result_output(&record, 0, OUTPUT_MAX), there);
@@ -214,8 +219,9 @@ static void denials_are_counted_cut_and_cleaned(void **state)
             for (int n = 0; n < NACRE_DENIALS_MAX; n++)
                 record.denials[n].mount = mounts[k];
             result = result_of(&record, &plain);
-            assert_int_equal(result->denial_count,
-                             counts[i] < NACRE_DENIALS_MAX ? counts[i] : NACRE_DENIALS_MAX);
+            assert_int_equal(result->denial_count, counts[i] < NACRE_DENIALS_MAX
+                                                       ? counts[i]
+                                                       : NACRE_DENIALS_MAX);
             assert_int_equal(result->denials_seen, counts[i]);
             for (uint32_t n = 0; n < result->denial_count; n++) {
                 const struct nacre_denial *denial = &result->denials[n];
@@ -236,7 +242,8 @@ static void a_denial_names_the_path_that_the_guest_asked_for(void **state)
         .denial_count = 1, .denials_seen = 1,
         .denials = { { .mount = 0, .code = "denied-path", .path = "secret/key" } },
     };
-    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = result_of(&record, &plain);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = result_of(&record,
+                                                                           &plain);
 
     (void)state;
     assert_string_equal(result->denials[0].code, "denied-path");
@@ -261,7 +268,8 @@ static void copying_survives_every_allocation_failure(void **state)
         fail_alloc_after(n);
         status = wt_result_reply(&reply, result, &err);
         if (status == NACRE_OK)
-            status = wt_result_record(&record, output, OUTPUT_MAX, &plan, &plain, result, &err);
+            status = wt_result_record(&record, output, OUTPUT_MAX, &plan, &plain, result,
+                                      &err);
         fired = fail_alloc_fired();
         fail_alloc_after(-1);
         assert_int_equal(status, fired ? NACRE_ERR_MEMORY : NACRE_OK);

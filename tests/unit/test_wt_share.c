@@ -94,7 +94,8 @@ static struct ends make_pair(void)
 {
     int pair[2];
 
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair),
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+                                pair),
                      0);
     return (struct ends){ pair[0], pair[1] };
 }

@@ -59,8 +59,8 @@ static struct nacre_tool *slow_tool(void)
 
     for (int i = 0; i < 9000; i++)
         used += (size_t)sprintf(text + used,
-                                "(func (param i32) (result i32) (i32.mul (i32.add (local.get 0) "
-                                "(i32.const %d)) (local.get 0)))", i);
+                                "(func (param i32) (result i32) (i32.mul (i32.add "
+                                "(local.get 0) (i32.const %d)) (local.get 0)))", i);
     (void)sprintf(text + used, ")");
     return tool_of(text);
 }
@@ -69,7 +69,8 @@ static struct nacre_tool *small_tool(int number)
 {
     char text[64];
 
-    (void)snprintf(text, sizeof(text), "(module (func (result i32) (i32.const %d)))", number);
+    (void)snprintf(text, sizeof(text), "(module (func (result i32) (i32.const %d)))",
+                   number);
     return tool_of(text);
 }
 
@@ -84,7 +85,8 @@ static struct wt_source *open_source(const struct nacre_executor_options *option
 }
 
 static enum nacre_status get(struct wt_source *source, const struct nacre_tool *tool,
-                             uint64_t ms, uint64_t *ret_compile_ns, struct nacre_error *err)
+                             uint64_t ms, uint64_t *ret_compile_ns,
+                             struct nacre_error *err)
 {
     int fd = -1;
     enum nacre_status status = wt_source_get(source, zygote, tool,
@@ -104,7 +106,8 @@ static enum nacre_status get(struct wt_source *source, const struct nacre_tool *
     return NACRE_OK;
 }
 
-static const struct nacre_executor_options cached = { .cache_dir = "cache", .key_dir = "keys" };
+static const struct nacre_executor_options cached = { .cache_dir = "cache",
+                                                      .key_dir = "keys" };
 static const struct nacre_executor_options uncached = { 0 };
 
 static void code_is_compiled_once(void **state)
@@ -141,7 +144,8 @@ static void what_is_held_is_bounded_and_held_once(void **state)
         if (i > 0)
             continue;
         for (int again = 0; again < 3; again++)
-            assert_int_equal(wt_source_add(source, zygote, tool, UINT64_MAX, &err), NACRE_OK);
+            assert_int_equal(wt_source_add(source, zygote, tool, UINT64_MAX, &err),
+                             NACRE_OK);
         nacre_tool_free(tool);
         tool = NULL;
         assert_int_equal(scene_fds(), fds + 1);
@@ -149,7 +153,7 @@ static void what_is_held_is_bounded_and_held_once(void **state)
     assert_int_equal(scene_fds(), fds + 32);
 }
 
-static void a_module_that_cannot_be_compiled_is_told_and_leaves_nothing(void **state)
+static void a_module_that_cannot_be_compiled_leaves_nothing(void **state)
 {
     static const char *const bad[] = {
         "(module (func (result i32)))",
@@ -166,7 +170,8 @@ static void a_module_that_cannot_be_compiled_is_told_and_leaves_nothing(void **s
         uint64_t compile_ns;
         struct nacre_error err;
 
-        assert_int_equal(get(source, tool, 60000, &compile_ns, &err), NACRE_ERR_NOT_RUNNABLE);
+        assert_int_equal(get(source, tool, 60000, &compile_ns, &err),
+                         NACRE_ERR_NOT_RUNNABLE);
         nacre_tool_free(tool);
         assert_int_equal(scene_fds(), fds);
     }
@@ -184,7 +189,8 @@ static void time_that_was_not_enough_is_not_tried_again(void **state)
     (void)state;
     assert_int_equal(get(source, tool, SHORT_MS, &compile_ns, &err), NACRE_ERR_TIMEOUT);
     assert_non_null(strstr(err.text, "nacre cache add guest.wat"));
-    assert_int_equal(get(source, tool, SHORT_MS, &compile_ns, &err), NACRE_ERR_NOT_RUNNABLE);
+    assert_int_equal(get(source, tool, SHORT_MS, &compile_ns, &err),
+                     NACRE_ERR_NOT_RUNNABLE);
     assert_non_null(strstr(err.text, "nacre cache add guest.wat"));
     assert_int_equal(scene_fds(), fds);
     assert_int_equal(wt_source_add(source, zygote, tool, 60000, &err), NACRE_OK);
@@ -243,8 +249,8 @@ static void a_note_that_is_not_a_number_is_no_note(void **state)
         const char *text;
         uint64_t ms;
     } notes[] = {
-        { "", 0 },     { "x", 0 },    { "-1", 0 },  { " 5", 0 },  { "5 ", 0 },  { "5\n", 0 },
-        { "+5", 0 },   { "0x5", 0 },  { "5.0", 0 }, { "0", 0 },   { "4294967296", 0 },
+        { "", 0 },     { "x", 0 },    { "-1", 0 },  { " 5", 0 },  { "5 ", 0 },
+        { "5\n", 0 },  { "+5", 0 },   { "0x5", 0 },  { "5.0", 0 }, { "0", 0 },   { "4294967296", 0 },
         { "18446744073709551616", 0 }, { "111111111111111111111111111111", 0 },
         { "5", 5 },    { "4294967295", 4294967295 },
     };
@@ -278,7 +284,8 @@ static void a_note_follows_no_link_and_waits_for_nobody(void **state)
     scene_shell("mkdir cache canary-dir && printf 77 >canary");
     note_path(&key, path);
     for (size_t i = 0; i < NACRE_COUNT(planted); i++) {
-        (void)snprintf(command, sizeof(command), "rm -rf %s && %s %s", path, planted[i], path);
+        (void)snprintf(command, sizeof(command), "rm -rf %s && %s %s", path, planted[i],
+                       path);
         scene_shell(command);
         assert_int_equal(wt_slow_get("cache", &key), 0);
         wt_slow_set("cache", &key, 5);
@@ -312,8 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(code_is_compiled_once, start),
         cmocka_unit_test_setup(what_is_held_is_bounded_and_held_once, start),
-        cmocka_unit_test_setup(a_module_that_cannot_be_compiled_is_told_and_leaves_nothing,
-                               start),
+        cmocka_unit_test_setup(a_module_that_cannot_be_compiled_leaves_nothing, start),
         cmocka_unit_test_setup(time_that_was_not_enough_is_not_tried_again, start),
         cmocka_unit_test_setup(a_cancelled_compilation_says_nothing_about_time, start),
         cmocka_unit_test_setup(opening_survives_every_allocation_failure, start),

@@ -24,7 +24,8 @@ static const char wat[] =
     " (func (export \"f32\") (param f32) (result f32) (local.get 0))"
     " (func (export \"f64\") (param f64) (result f64) (local.get 0))"
     " (func (export \"none\"))"
-    " (func (export \"two\") (param i32 i32) (result i32 i32) (local.get 1) (local.get 0))"
+    " (func (export \"two\") (param i32 i32) (result i32 i32)"
+    "  (local.get 1) (local.get 0))"
     " (func (export \"ref\") (param funcref))"
     " (func (export \"gives\") (result funcref) (ref.null func))"
     " (func (export \"vector\") (param v128))"
@@ -78,7 +79,8 @@ static wasmtime_func_t func_of(const char *name)
 {
     wasmtime_extern_t item;
 
-    assert_true(wasmtime_instance_export_get(context, &instance, name, strlen(name), &item));
+    assert_true(wasmtime_instance_export_get(context, &instance, name, strlen(name),
+                                             &item));
     return item.of.func;
 }
 
@@ -93,7 +95,8 @@ static bool call(const char *name, const char *const *arguments, size_t count,
 
     if (!wt_values_parse(&values, context, &func, name, arguments, count, ret_text, size))
         return false;
-    assert_null(wasmtime_func_call(context, &func, values.parameters, values.parameter_count,
+    assert_null(wasmtime_func_call(context, &func, values.parameters,
+                                   values.parameter_count,
                                    values.results, values.result_count, &trap));
     assert_null(trap);
     length = wt_values_print(&values, ret_text, size);
@@ -127,7 +130,8 @@ static const struct {
     { "i64", "18446744073709551615", "[-1]" },
     { "i64", "-9223372036854775808", "[-9223372036854775808]" },
     { "f32", "0.1", "[0.100000001]" }, { "f32", "nan", "[\"nan\"]" },
-    { "f32", "-inf", "[\"-inf\"]" }, { "f32", "3.4028234663852886e38", "[3.40282347e+38]" },
+    { "f32", "-inf", "[\"-inf\"]" },
+    { "f32", "3.4028234663852886e38", "[3.40282347e+38]" },
     { "f64", "-0", "[-0]" },        { "f64", "inf", "[\"inf\"]" },
     { "f64", "0.1", "[0.10000000000000001]" }, { "f64", "1e-400", "[0]" },
 };

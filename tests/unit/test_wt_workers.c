@@ -52,7 +52,8 @@ static const struct nacre_request plain = { .input_fd = -1 };
 static struct nacre_engine *open_engine(const char *program, bool in_process)
 {
     const struct nacre_engine_options options = {
-        .program = program, .fork_self = !program, .in_process = in_process, .audit_off = true,
+        .program = program, .fork_self = !program, .in_process = in_process,
+        .audit_off = true,
         .state_dir = "state", .cache_dir = "cache", .key_dir = "keys",
     };
     struct nacre_engine *engine = NULL;
@@ -74,7 +75,8 @@ static struct nacre_result *try_run(struct nacre_engine *engine, const char *pol
 
     scene_file("guest.wat", wat);
     assert_int_equal(nacre_tool_load("guest.wat", &tool, err), NACRE_OK);
-    assert_int_equal(nacre_policy_parse("p.yaml", policy_text, strlen(policy_text), &policy, err),
+    assert_int_equal(nacre_policy_parse("p.yaml", policy_text, strlen(policy_text),
+                                        &policy, err),
                      NACRE_OK);
     if (nacre_run(engine, policy, tool, request, &result, err) != NACRE_OK)
         return NULL;
@@ -223,7 +225,8 @@ static void a_worker_that_misbehaves_ends_as_its_guest(void **state)
             if ((result != NULL) != (cases[i].outcomes != 0) ||
                 !strstr(result ? result->reason : err.text, cases[i].said) ||
                 (result && !(1u << result->outcome & cases[i].outcomes)))
-                fail_msg("%s: outcome %d, '%s'", cases[i].deed, result ? (int)result->outcome : 0,
+                fail_msg("%s: outcome %d, '%s'", cases[i].deed,
+                         result ? (int)result->outcome : 0,
                          result ? result->reason : err.text);
             if (result && result->outcome == NACRE_OUTCOME_EXITED)
                 assert_int_equal(result->exit_status, 42);
@@ -487,7 +490,8 @@ static void no_way_out_of_a_run_loses_an_fd(void **state)
 
                 if (in_process && ways[i].wat == wild_wat)
                     continue; /* cmocka holds the trap's signal */
-                nacre_result_free(try_run(engine, ways[i].policy, ways[i].wat, &request, &err));
+                nacre_result_free(try_run(engine, ways[i].policy, ways[i].wat, &request,
+                                          &err));
             }
             if (round == 0)
                 warm = scene_fds();

@@ -126,6 +126,7 @@ struct nacre_pattern_rule {
 
 struct nacre_policy {
     char *source;  /* as an error would name it: a path, or "(no policy)" */
+    char *file;    /* the real path of its file, which no guest may change; or NULL */
     char *name;    /* metadata.name */
     char *version; /* metadata.version, or NULL */
     struct nacre_place name_place, version_place;

@@ -62,7 +62,7 @@ struct nacre_mechanism {
     bool present;
 };
 
-#define NACRE_RUN_ID 33 /* 128 random bits in hex */
+#define NACRE_RUN_ID 33 /* 16 bytes in hex: 8 random for an engine, 8 that count */
 #define NACRE_DENIALS_MAX 32
 #define NACRE_MECHANISMS_MAX 24
 
@@ -78,11 +78,13 @@ struct nacre_result {
 
     char run_id[NACRE_RUN_ID];
     struct nacre_digest policy_digest, tool_digest;
-    struct nacre_denial denials[NACRE_DENIALS_MAX]; /* refusals of this run */
     uint32_t denial_count;  /* of those kept */
     uint64_t denials_seen;  /* of those that happened */
-    struct nacre_mechanism mechanisms[NACRE_MECHANISMS_MAX];
     uint32_t mechanism_count;
+
+    /* Only what the counts above say is there; the rest was never written. */
+    struct nacre_denial denials[NACRE_DENIALS_MAX]; /* refusals of this run */
+    struct nacre_mechanism mechanisms[NACRE_MECHANISMS_MAX];
 };
 
 /* What a shell would see: the guest's own status, or the outcome's. */
