@@ -400,17 +400,13 @@ static enum nacre_status worker_for(struct executor *executor, const struct nacr
                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int code_fd = -1;
-    struct nacre_digest key;
-    struct nacre_hasher hasher;
+    const struct wt_key key = { plan->digest, tool->digest };
     struct wt_worker *worker;
     enum nacre_status status;
 
-    nacre_hash_init(&hasher);
-    nacre_hash_add(&hasher, plan->digest.bytes, sizeof(plan->digest.bytes));
-    nacre_hash_add(&hasher, tool->digest.bytes, sizeof(tool->digest.bytes));
-    key = nacre_hash_end(&hasher);
     while ((worker = wt_pool_get(executor->pool, &key)) != NULL) {
-        if (atomic_load(&worker->share->word) == 0 && wt_worker_lives(worker)) {
+        /* One that died while it was idle is noticed when it does not begin. */
+        if (atomic_load(&worker->share->word) == 0) {
             *ret_worker = worker;
             return NACRE_OK;
         }

@@ -58,6 +58,11 @@ void wt_pool_free(struct wt_pool *pool)
         struct wt_worker *worker = pool->idle;
 
         pool->idle = worker->next;
+        /* The program ends now: init reaps what is dying, and there is nothing to tidy. */
+        if (pool->options->single_run && !worker->scratch[0] && !worker->group.name[0]) {
+            (void)close(worker->child.pidfd);
+            worker->child = (struct wt_child){ .pidfd = -1 };
+        }
         (void)wt_pool_drop(pool, worker);
     }
     nacre_scratch_free(pool->scratch);
@@ -72,7 +77,7 @@ bool wt_worker_lives(const struct wt_worker *worker)
     return poll(&ended, 1, 0) <= 0; /* a signal of the caller's is no death */
 }
 
-struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct nacre_digest *key)
+struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct wt_key *key)
 {
     struct wt_worker *found = NULL;
 
@@ -254,7 +259,7 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
     return status;
 }
 
-enum nacre_status wt_pool_make(struct wt_pool *pool, const struct nacre_digest *key,
+enum nacre_status wt_pool_make(struct wt_pool *pool, const struct wt_key *key,
                                const struct nacre_plan *plan, const struct nacre_tool *tool,
                                int code_fd, uint64_t deadline_ns, struct wt_worker **ret_worker,
                                struct nacre_error *err)

@@ -15,9 +15,13 @@
  * The supervisor's hold on its workers.  A worker serves one plan and one module and
  * nothing else ever; idle ones wait here, the least recently used goes first.
  */
+struct wt_key {
+    struct nacre_digest plan, tool;
+};
+
 struct wt_worker {
     struct wt_worker *next;
-    struct nacre_digest key; /* of plan and module */
+    struct wt_key key;
     struct wt_share *share;
     size_t share_size;
     uint64_t output_bytes_max;
@@ -38,14 +42,14 @@ NACRE_MUST_CHECK enum nacre_status wt_pool_open(struct wt_zygote *zygote,
 void wt_pool_free(struct wt_pool *pool); /* kills what is idle; accepts NULL */
 
 /* An idle worker for `key`, or NULL. */
-struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct nacre_digest *key);
+struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct wt_key *key);
 
 /*
  * A new worker, its walls raised and its module loaded.  NACRE_ERR_TIMEOUT when that
  * took longer than the deadline.
  */
 NACRE_MUST_CHECK enum nacre_status wt_pool_make(struct wt_pool *pool,
-                                                const struct nacre_digest *key,
+                                                const struct wt_key *key,
                                                 const struct nacre_plan *plan,
                                                 const struct nacre_tool *tool, int code_fd,
                                                 uint64_t deadline_ns,

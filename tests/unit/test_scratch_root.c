@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "fail_alloc.h"
@@ -100,6 +101,7 @@ static int leave_things(void *data)
     struct nacre_error err;
     int fd;
 
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     CHILD_CHECK(nacre_scratch_open("base", &scratch, &err) == NACRE_OK);
     CHILD_CHECK(nacre_scratch_make(scratch, name, &fd, &err) == NACRE_OK);
     CHILD_CHECK(symlinkat("../../../out", fd, "out") == 0);
