@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/wait.h>
 
 #include "landlock.h"
@@ -19,6 +18,7 @@
 #include "nacre/cache.h"
 #include "nacre/executor.h"
 #include "nacre/module.h"
+#include "pidfd.h"
 #include "seccomp.h"
 #include "wt_inprocess.h"
 #include "wt_pool.h"
@@ -281,7 +281,7 @@ static enum wait_end await(struct executor *executor, struct wt_worker *worker,
         if (now >= deadline_ns + GRACE_NS)
             return WAIT_OVERRUN;
         if (now >= deadline_ns)
-            (void)pidfd_send_signal(worker->child.pidfd, SIGUSR1, NULL, 0);
+            (void)nacre_pidfd_signal(worker->child.pidfd, SIGUSR1);
         if (now - start >= PIN_NS) {
             unpin(executor, worker);
             if (!wt_worker_lives(worker))

@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/socket.h>
 
 #include "mounts.h"
 #include "nacre/clock.h"
+#include "pidfd.h"
 #include "wt_bounds.h"
 #include "wt_mounts.h"
 
@@ -53,7 +53,7 @@ void wt_pool_free(struct wt_pool *pool)
         return;
     /* All at once, so that they die side by side. */
     for (struct wt_worker *worker = pool->idle; worker; worker = worker->next)
-        (void)pidfd_send_signal(worker->child.pidfd, SIGKILL, NULL, 0);
+        (void)nacre_pidfd_signal(worker->child.pidfd, SIGKILL);
     while (pool->idle) {
         struct wt_worker *worker = pool->idle;
 

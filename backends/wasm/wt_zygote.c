@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "nacre/zygote.h"
+#include "pidfd.h"
 #include "wt_engine.h"
 
 #define SOCKET_FD 3
@@ -85,7 +85,7 @@ static _Noreturn void serve_become(const struct wt_parts *parts, const int *fds,
                                    pid_t parent)
 {
     struct wt_message answer = { .request = WT_REQUEST_BECOME, .pid = getpid() };
-    int pidfd = pidfd_open(getpid(), 0);
+    int pidfd = nacre_pidfd_open(getpid());
 
     if (pidfd < 0 || !wt_send(SOCKET_FD, &answer, &pidfd, 1))
         _exit(1);
@@ -105,7 +105,7 @@ static void serve_fork(const struct wt_parts *parts, enum wt_request request, co
         be_child(parts, request, fds, count, zygote);
     answer.pid = pid > 0 ? pid : -errno;
     if (pid > 0) {
-        pidfd = pidfd_open(pid, 0);
+        pidfd = nacre_pidfd_open(pid);
         if (pidfd < 0) {
             answer.pid = -errno;
             (void)kill(pid, SIGKILL);
@@ -377,7 +377,7 @@ int wt_zygote_reap(struct wt_zygote *zygote, struct wt_child *child)
     struct pollfd wait = { .fd = child->pidfd, .events = POLLIN };
     int none, gone;
 
-    (void)pidfd_send_signal(child->pidfd, SIGKILL, NULL, 0);
+    (void)nacre_pidfd_signal(child->pidfd, SIGKILL);
     do
         gone = poll(&wait, 1, GONE_MS);
     while (gone < 0 && errno == EINTR);

@@ -52,6 +52,33 @@ A02_an_altered_log_shows() {
   caught "the last record has something added"
 }
 
+# What fits together and carries the right HMACs is still not the newest.
+A02_log_and_checkpoints_put_back_together_show() {
+  three_runs
+  head -n 4 kept/audit.jsonl >$log
+  head -n 3 kept/audit.jsonl.checkpoints >$log.checkpoints
+  caught "both were put back to the second run"
+  head -n 1 kept/audit.jsonl.checkpoints >$log.checkpoints
+  : >$log
+  caught "both were put back to the start"
+  head -n 1 kept/audit.jsonl.checkpoints >$log.checkpoints
+  sed -i '6s/"exited"/"denied"/' $log
+  caught "the last record was changed and the checkpoints cut to the first"
+  # A run on what is left says so, and no later one makes it whole.
+  rm $log $log.checkpoints
+  run run hello.wat
+  expect_status 0
+  expect_err_has "The last 6 records"
+  for _ in 1 2 3 4; do
+    run run hello.wat
+    expect_status 0
+    ! grep -q "audit log" "$scratch/err" || fail "told again"
+  done
+  run audit verify
+  [[ $status != 0 ]] || fail "forgiven"
+  expect_err_has "6 records were vouched for"
+}
+
 A02_denied_and_failed_runs_leave_two_records() {
   three_runs
   limited p.yaml "timeout_ms: 1000"

@@ -12,6 +12,12 @@ struct bytes {
     size_t used, room;
 };
 
+static void bytes_drop(struct bytes *bytes)
+{
+    free(bytes->at);
+}
+#define BYTES __attribute__((cleanup(bytes_drop))) struct bytes
+
 static void put(struct bytes *to, const void *from, size_t count)
 {
     if (to->used + count > to->room) {
@@ -49,7 +55,7 @@ static void put_section(struct bytes *to, int id, const struct bytes *body)
 /* A module of `count` functions with this body; the first is _start. */
 static void module(uint64_t count, const struct bytes *body)
 {
-    struct bytes whole = { 0 }, section = { 0 };
+    BYTES whole = { 0 }, section = { 0 };
 
     put(&whole, "\0asm\1\0\0\0", 8);
     put(&section, "\1\x60\0\0", 4); /* one type: () -> () */
@@ -75,7 +81,7 @@ static void module(uint64_t count, const struct bytes *body)
 /* Thousands of live values in each of many functions: hard on the register allocator. */
 static void locals(void)
 {
-    struct bytes body = { 0 };
+    BYTES body = { 0 };
 
     put(&body, "\1", 1);
     put_number(&body, 50000);
@@ -96,7 +102,7 @@ static void locals(void)
 /* Blocks in blocks, and jump tables that lead out of all of them. */
 static void tables(void)
 {
-    struct bytes body = { 0 };
+    BYTES body = { 0 };
     const uint64_t depth = 4000, entries = 60000;
 
     put_byte(&body, 0);
@@ -118,7 +124,7 @@ static void tables(void)
 /* One function as long as a function may be. */
 static void length(void)
 {
-    struct bytes body = { 0 };
+    BYTES body = { 0 };
 
     put(&body, "\1\1\x7f", 3);
     while (body.used < 7600000)
@@ -129,7 +135,7 @@ static void length(void)
 
 static void functions(void)
 {
-    struct bytes body = { 0 };
+    BYTES body = { 0 };
 
     put(&body, "\0\x0b", 2);
     module(999999, &body);
@@ -137,7 +143,7 @@ static void functions(void)
 
 static void nesting(void)
 {
-    struct bytes body = { 0 };
+    BYTES body = { 0 };
 
     put_byte(&body, 0);
     for (int i = 0; i < 1000000; i++)
@@ -151,7 +157,7 @@ static void nesting(void)
 /* Four billion types, announced in nine bytes. */
 static void promise(void)
 {
-    struct bytes whole = { 0 };
+    BYTES whole = { 0 };
 
     put(&whole, "\0asm\1\0\0\0\1\5\xff\xff\xff\xff\x0f", 15);
     (void)fwrite(whole.at, 1, whole.used, stdout);

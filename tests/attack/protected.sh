@@ -15,7 +15,7 @@ own_home() {
 F19_state_cache_and_keys_are_out_of_reach() {
   own_home
   local keys records
-  keys=$(sha256sum "$HOME"/.config/nacre/keys/*)
+  keys=$(sha256sum "$HOME"/.config/nacre/keys/*.key)
   records=$(wc -l <"$HOME/.local/state/nacre/audit.jsonl")
   probe --policy p.yaml --workspace "$HOME" -- \
     read 3:.config/nacre/keys/audit.key , read 3:.config/nacre/keys/cache.key , \
@@ -44,7 +44,7 @@ F19_state_cache_and_keys_are_out_of_reach() {
     answer "$denied" BUSY
   done
   answer "rename 3:.local/state/nacre 3:moved" ACCES BUSY
-  [[ $(sha256sum "$HOME"/.config/nacre/keys/*) == "$keys" ]] || fail "a key changed"
+  [[ $(sha256sum "$HOME"/.config/nacre/keys/*.key) == "$keys" ]] || fail "a key changed"
   run audit verify
   expect_status 0
   expect_out_has "$((records + 2)) records"

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "pidfd.h"
 #include "wt_share.h"
 
 #define SOCKET_FD 3
@@ -260,7 +260,7 @@ _Noreturn void fake_zygote_main(const char *deed)
             reply.pid = fork();
             if (reply.pid == 0)
                 be_worker(deed, fds);
-            pidfd = pidfd_open(reply.pid, 0);
+            pidfd = nacre_pidfd_open(reply.pid);
         }
         (void)wt_send(SOCKET_FD, &reply, &pidfd, pidfd >= 0);
         if (pidfd >= 0)
