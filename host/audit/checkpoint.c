@@ -1,13 +1,19 @@
 /* Reads a file that anybody may have changed: a line counts only if its HMAC holds. */
 #include "checkpoint.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "nacre/clock.h"
+#include "nacre/own.h"
+#include "nacre/text.h"
 #include "parse.h"
 
 #define LINE_BYTES_MAX 512
@@ -84,13 +90,33 @@ static enum nacre_status last_line(int fd, const char *path, char line[LINE_BYTE
     return NACRE_OK;
 }
 
+/* With its newline; returns the length. */
+static size_t line_make(char line[LINE_BYTES_MAX], const uint8_t key[NACRE_KEY_BYTES],
+                        const struct audit_checkpoint *checkpoint)
+{
+    char head[NACRE_HEX], code[NACRE_HEX], time[NACRE_TIMESTAMP];
+    struct nacre_digest digest;
+    size_t count;
+
+    count = (size_t)snprintf(line, LINE_BYTES_MAX,
+                             "{\"count\":%llu,\"head\":\"%s\",\"bytes\":%llu,"
+                             "\"time\":\"%s\"",
+                             (unsigned long long)checkpoint->count,
+                             nacre_digest_hex(&checkpoint->head, head),
+                             (unsigned long long)checkpoint->bytes,
+                             nacre_clock_timestamp(time));
+    digest = hmac(key, line, count);
+    count += (size_t)snprintf(line + count, LINE_BYTES_MAX - count, ",\"hmac\":\"%s\"}\n",
+                              nacre_digest_hex(&digest, code));
+    return count;
+}
+
 enum nacre_status audit_checkpoint_write(int fd, const char *path,
                                          const uint8_t key[NACRE_KEY_BYTES],
                                          const struct audit_checkpoint *checkpoint,
                                          struct nacre_error *err)
 {
-    char line[LINE_BYTES_MAX], head[NACRE_HEX], code[NACRE_HEX], time[NACRE_TIMESTAMP];
-    struct nacre_digest digest;
+    char line[LINE_BYTES_MAX];
     enum nacre_status status;
     uint64_t end = 0, size = 0;
     size_t count;
@@ -101,16 +127,7 @@ enum nacre_status audit_checkpoint_write(int fd, const char *path,
     if (end < size && ftruncate(fd, (off_t)end) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot cut off the torn end of %s", path);
 
-    count = (size_t)snprintf(line, sizeof(line),
-                             "{\"count\":%llu,\"head\":\"%s\",\"bytes\":%llu,"
-                             "\"time\":\"%s\"",
-                             (unsigned long long)checkpoint->count,
-                             nacre_digest_hex(&checkpoint->head, head),
-                             (unsigned long long)checkpoint->bytes,
-                             nacre_clock_timestamp(time));
-    digest = hmac(key, line, count);
-    count += (size_t)snprintf(line + count, sizeof(line) - count, ",\"hmac\":\"%s\"}\n",
-                              nacre_digest_hex(&digest, code));
+    count = line_make(line, key, checkpoint);
     return audit_append(fd, path, end, line, count, err);
 }
 
@@ -167,5 +184,111 @@ enum nacre_status audit_checkpoint_last(int fd, const char *path,
     else
         *ret_last = AUDIT_LAST_BROKEN;
     *ret_checkpoint = checkpoint;
+    return NACRE_OK;
+}
+
+enum nacre_status audit_newest_path(const char *path, const char *key_dir,
+                                    char ret_path[NACRE_PATH_MAX],
+                                    struct nacre_error *err)
+{
+    char log[PATH_MAX], keys[PATH_MAX], shown[NACRE_SHOWN], hex[NACRE_HEX];
+    struct nacre_digest digest;
+    int length;
+
+    /* Resolved, because one log may be named in many ways. */
+    if (!realpath(path, log))
+        return nacre_fail(err, NACRE_ERR_IO, "cannot resolve %s",
+                          nacre_text_shown(shown, path));
+    if (!realpath(key_dir, keys))
+        return nacre_fail(err, NACRE_ERR_IO, "cannot resolve %s",
+                          nacre_text_shown(shown, key_dir));
+    digest = nacre_hash(log, strlen(log));
+    length = snprintf(ret_path, NACRE_PATH_MAX, "%s/audit-%.16s.newest", keys,
+                      nacre_digest_hex(&digest, hex));
+    if (length < 0 || length >= NACRE_PATH_MAX)
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "the path of the key directory is too long");
+    return NACRE_OK;
+}
+
+/* The file is one line for each, padded: so every state of it is written over the
+ * one before in a single write of the same size. */
+#define SLOT_BYTES 320
+static const char blank[] = "{}";
+
+static void slot_make(char slot[SLOT_BYTES], const uint8_t key[NACRE_KEY_BYTES],
+                      const struct audit_checkpoint *checkpoint)
+{
+    char line[LINE_BYTES_MAX];
+    size_t count = sizeof(blank) - 1;
+
+    if (checkpoint)
+        count = line_make(line, key, checkpoint) - 1;
+    assert(count < SLOT_BYTES);
+    memset(slot, ' ', SLOT_BYTES - 1);
+    slot[SLOT_BYTES - 1] = '\n';
+    memcpy(slot, checkpoint ? line : blank, count);
+}
+
+/* *ret_blank is true when it holds no checkpoint on purpose. */
+static bool slot_parse(const char slot[SLOT_BYTES], const uint8_t key[NACRE_KEY_BYTES],
+                       bool *ret_blank, struct audit_checkpoint *ret_checkpoint)
+{
+    size_t count = SLOT_BYTES - 1;
+
+    if (slot[count] != '\n')
+        return false;
+    while (count > 0 && slot[count - 1] == ' ')
+        count--;
+    *ret_blank = count == sizeof(blank) - 1 && memcmp(slot, blank, count) == 0;
+    return *ret_blank || audit_checkpoint_parse(slot, count, key, ret_checkpoint);
+}
+
+enum nacre_status audit_newest_read(const char *newest_path,
+                                    const uint8_t key[NACRE_KEY_BYTES],
+                                    enum audit_last *ret_last,
+                                    struct audit_newest *ret_newest,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        open(newest_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct audit_newest newest = { .broken = false };
+    char bytes[2 * SLOT_BYTES], shown[NACRE_SHOWN];
+    bool none = false, whole = true;
+    ssize_t got = 0;
+
+    if (fd < 0 && errno != ENOENT)
+        return nacre_fail(err, NACRE_ERR_IO, "cannot open %s",
+                          nacre_text_shown(shown, newest_path));
+    if (fd >= 0)
+        got = pread(fd, bytes, sizeof(bytes), 0);
+    if (got < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "cannot read %s",
+                          nacre_text_shown(shown, newest_path));
+    if (got == sizeof(bytes) && slot_parse(bytes, key, &none, &newest.vouched) && !none &&
+        slot_parse(bytes + SLOT_BYTES, key, &none, &newest.lost))
+        newest.broken = !none;
+    else
+        whole = false;
+    *ret_last = got == 0 ? AUDIT_LAST_NONE : whole ? AUDIT_LAST_HOLDS : AUDIT_LAST_BROKEN;
+    *ret_newest = whole ? newest : (struct audit_newest){ .broken = false };
+    return NACRE_OK;
+}
+
+enum nacre_status audit_newest_write(const char *newest_path,
+                                     const uint8_t key[NACRE_KEY_BYTES],
+                                     const struct audit_newest *newest,
+                                     struct nacre_error *err)
+{
+    static const int flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    NACRE_AUTO(nacre_fd_guard) int fd = open(newest_path, flags, 0600);
+    char bytes[2 * SLOT_BYTES], shown[NACRE_SHOWN];
+
+    slot_make(bytes, key, &newest->vouched);
+    slot_make(bytes + SLOT_BYTES, key, newest->broken ? &newest->lost : NULL);
+    errno = fd < 0 ? errno : 0;
+    if (fd < 0 || pwrite(fd, bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return nacre_fail(err, NACRE_ERR_IO, "cannot write to %s",
+                          nacre_text_shown(shown, newest_path));
     return NACRE_OK;
 }

@@ -8,6 +8,7 @@
 #include "nacre/error.h"
 #include "nacre/hash.h"
 #include "nacre/key.h"
+#include "nacre/path.h"
 
 /*
  * A checkpoint vouches with the key for a log's first `count` records: they are
@@ -46,6 +47,39 @@ NACRE_MUST_CHECK enum nacre_status
 audit_checkpoint_last(int fd, const char *path, const uint8_t key[NACRE_KEY_BYTES],
                       enum audit_last *ret_last, struct audit_checkpoint *ret_checkpoint,
                       struct nacre_error *err);
+
+/*
+ * The newest checkpoint once more, in a file of its own in the key directory: whoever
+ * can write the log's directory, and put log and checkpoints back together, can't
+ * write there.  The file's name comes from the log's path, so that another log put
+ * in its place is measured by it too; its content does not, so that whoever moves a
+ * log can move this along.
+ */
+struct audit_newest {
+    struct audit_checkpoint vouched;
+    /* `lost` was vouched for when the log was found to be another; zeros when that was
+     * not known any more.  Stays, so that what open told once is not forgotten. */
+    bool broken;
+    struct audit_checkpoint lost;
+};
+
+/* Its absolute path for the log `path`, which must be there. */
+NACRE_MUST_CHECK enum nacre_status audit_newest_path(const char *path,
+                                                     const char *key_dir,
+                                                     char ret_path[NACRE_PATH_MAX],
+                                                     struct nacre_error *err);
+
+/* Under the log's lock, as the next one.  AUDIT_LAST_NONE for a missing or an empty
+ * file: a crash leaves that before the first record. */
+NACRE_MUST_CHECK enum nacre_status
+audit_newest_read(const char *newest_path, const uint8_t key[NACRE_KEY_BYTES],
+                  enum audit_last *ret_last, struct audit_newest *ret_newest,
+                  struct nacre_error *err);
+
+/* In one write over what was there, not forced to disk. */
+NACRE_MUST_CHECK enum nacre_status
+audit_newest_write(const char *newest_path, const uint8_t key[NACRE_KEY_BYTES],
+                   const struct audit_newest *newest, struct nacre_error *err);
 
 /* `count` bytes at the end of `fd`, whose size is `size`, in one write; what did not
  * fit wholly is cut off again. */

@@ -10,42 +10,24 @@
  * known only under the lock, when the rest stands already. */
 #define FRONT_ROOM (sizeof(AUDIT_LINE_FRONT) - 1 + 20)
 
-static char *reserve(struct audit_line *line, size_t count)
+void audit_line_grow(struct audit_line *line, const char *bytes, size_t count)
 {
+    size_t size = line->allocated ? line->size : FRONT_ROOM;
     size_t wanted = line->allocated ? line->allocated : 2048;
     char *grown;
 
     if (line->failed)
-        return NULL;
-    if (line->size == 0)
-        line->size = FRONT_ROOM;
-    if (count > line->allocated - line->size || line->allocated == 0) {
-        while (wanted < line->size + count)
-            wanted *= 2;
-        assert(wanted <= AUDIT_LINE_MAX);
-        grown = realloc(line->bytes, wanted);
-        if (!grown) {
-            line->failed = true;
-            return NULL;
-        }
-        line->bytes = grown;
-        line->allocated = wanted;
+        return;
+    while (wanted < size + count)
+        wanted *= 2;
+    assert(wanted <= AUDIT_LINE_MAX);
+    grown = realloc(line->bytes, wanted);
+    if (!grown) {
+        line->failed = true;
+        return;
     }
-    line->size += count;
-    return line->bytes + line->size - count;
-}
-
-static void add(struct audit_line *line, const char *bytes, size_t count)
-{
-    char *room = reserve(line, count);
-
-    if (room)
-        memcpy(room, bytes, count);
-}
-
-void audit_line_add(struct audit_line *line, const char *text)
-{
-    add(line, text, strlen(text));
+    *line = (struct audit_line){ .bytes = grown, .size = size, .allocated = wanted };
+    audit_line_put(line, bytes, count);
 }
 
 static bool is_plain(unsigned char byte)
@@ -75,15 +57,15 @@ static size_t add_escaped(struct audit_line *line, const unsigned char *at, size
 
     if (at[0] == '"' || at[0] == '\\') {
         escaped[1] = (char)at[0];
-        add(line, escaped, 2);
+        audit_line_put(line, escaped, 2);
     } else if (c1 || at[0] < 0x80) {
-        add(line, escaped, sizeof(escaped));
+        audit_line_put(line, escaped, sizeof(escaped));
     } else if (length > 0) {
-        add(line, (const char *)at, length);
+        audit_line_put(line, (const char *)at, length);
     } else {
         memcpy(escaped, "\\\\x", 3);
         memmove(escaped + 3, escaped + 4, 2);
-        add(line, escaped, 5);
+        audit_line_put(line, escaped, 5);
     }
     return length > 0 ? length : 1;
 }
@@ -94,13 +76,13 @@ void audit_line_bytes(struct audit_line *line, const char *bytes, size_t count,
     const unsigned char *at = (const unsigned char *)bytes;
     size_t left = count < max ? count : max;
 
-    add(line, "\"", 1);
+    audit_line_put(line, "\"", 1);
     while (left > 0) {
         size_t plain = 0, taken;
 
         while (plain < left && is_plain(at[plain]))
             plain++;
-        add(line, (const char *)at, plain);
+        audit_line_put(line, (const char *)at, plain);
         at += plain;
         left -= plain;
         if (left == 0)
@@ -109,8 +91,8 @@ void audit_line_bytes(struct audit_line *line, const char *bytes, size_t count,
         at += taken;
         left -= taken;
     }
-    add(line, "...\"", count > max ? 4 : 0);
-    add(line, "\"", count > max ? 0 : 1);
+    audit_line_put(line, "...\"", count > max ? 4 : 0);
+    audit_line_put(line, "\"", count > max ? 0 : 1);
 }
 
 void audit_line_text(struct audit_line *line, const char *text, size_t max)
@@ -118,7 +100,7 @@ void audit_line_text(struct audit_line *line, const char *text, size_t max)
     if (text)
         audit_line_bytes(line, text, strnlen(text, max + 1), max);
     else
-        add(line, "null", 4);
+        audit_line_put(line, "null", 4);
 }
 
 void audit_line_number(struct audit_line *line, uint64_t number)
@@ -130,13 +112,13 @@ void audit_line_number(struct audit_line *line, uint64_t number)
         digits[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    add(line, digits + at, sizeof(digits) - at);
+    audit_line_put(line, digits + at, sizeof(digits) - at);
 }
 
 void audit_line_signed(struct audit_line *line, int64_t number)
 {
     if (number < 0)
-        add(line, "-", 1);
+        audit_line_put(line, "-", 1);
     audit_line_number(line, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
@@ -144,9 +126,9 @@ void audit_line_digest(struct audit_line *line, const struct nacre_digest *diges
 {
     char hex[NACRE_HEX];
 
-    add(line, "\"", 1);
-    add(line, nacre_digest_hex(digest, hex), NACRE_HEX - 1);
-    add(line, "\"", 1);
+    audit_line_put(line, "\"", 1);
+    audit_line_put(line, nacre_digest_hex(digest, hex), NACRE_HEX - 1);
+    audit_line_put(line, "\"", 1);
 }
 
 bool audit_line_seal(struct audit_line *line, uint64_t seq,

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "nacre/hash.h"
 
@@ -26,8 +27,27 @@ struct audit_line {
 /* What every record starts with; its number follows. */
 #define AUDIT_LINE_FRONT "{\"v\":1,\"seq\":"
 
+/* Bytes of our own, as they are, where the room does not do. */
+void audit_line_grow(struct audit_line *line, const char *bytes, size_t count);
+
+/* In the header, so that the length of a literal costs nothing: a record has some fifty
+ * of them. */
+static inline void audit_line_put(struct audit_line *line, const char *bytes,
+                                  size_t count)
+{
+    if (line->failed || count > line->allocated - line->size) {
+        audit_line_grow(line, bytes, count);
+        return;
+    }
+    memcpy(line->bytes + line->size, bytes, count);
+    line->size += count;
+}
+
 /* Text of our own, as it is. */
-void audit_line_add(struct audit_line *line, const char *text);
+static inline void audit_line_add(struct audit_line *line, const char *text)
+{
+    audit_line_put(line, text, strlen(text));
+}
 
 /*
  * A JSON string, or null.  Of `text` at most `max` bytes are looked at; a longer one

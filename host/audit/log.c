@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -52,14 +53,17 @@ enum nacre_status audit_log_refresh(struct nacre_audit *audit, uint64_t *ret_tor
 {
     struct audit_tail tail;
     enum nacre_status status;
-    struct stat st;
+    struct statx st;
     uint64_t size;
 
-    if (fstat(audit->fd, &st) < 0)
+    /* Not fstat(): since Linux 6.13, when somebody has asked for a file's times, the next
+     * write must give it new ones and so writes its inode, too.  That costs as much
+     * as the write itself. */
+    if (statx(audit->fd, "", AT_EMPTY_PATH, STATX_SIZE | STATX_NLINK, &st) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot examine %s", audit->shown);
-    size = (uint64_t)st.st_size;
+    size = st.stx_size;
     errno = 0;
-    if (st.st_nlink == 0)
+    if (st.stx_nlink == 0)
         return nacre_fail(err, NACRE_ERR_IO,
                           "the audit log %s was deleted while nacre had it open",
                           audit->shown);
@@ -122,12 +126,57 @@ enum nacre_status audit_log_recover(struct nacre_audit *audit,
     return append(audit, &line, err);
 }
 
+enum nacre_status audit_log_compare(const struct nacre_audit *audit,
+                                    const struct audit_checkpoint *checkpoint,
+                                    enum audit_stand *ret_stand, struct nacre_error *err)
+{
+    struct audit_tail tail = { .head = audit->head };
+    enum nacre_status status = NACRE_OK;
+    struct nacre_error failure;
+    bool same;
+
+    if (checkpoint->count > audit->head.count) {
+        *ret_stand = AUDIT_CUT;
+        return NACRE_OK;
+    }
+    if (checkpoint->bytes < audit->head.bytes)
+        status = audit_tail_read(audit->fd, audit->shown, checkpoint->bytes, &tail,
+                                 &failure);
+    if (status != NACRE_OK && status != NACRE_ERR_USAGE) {
+        *err = failure;
+        return status;
+    }
+    same = status == NACRE_OK && tail.torn_count == 0 &&
+           tail.head.count == checkpoint->count && tail.head.bytes == checkpoint->bytes &&
+           nacre_digest_equal(&tail.head.head, &checkpoint->head);
+    *ret_stand = same ? AUDIT_STANDS : AUDIT_DIFFERS;
+    return NACRE_OK;
+}
+
 enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, struct nacre_error *err)
 {
+    const uint8_t *key = audit->secret->key;
+    enum audit_stand stand = AUDIT_DIFFERS;
+    struct audit_newest newest;
     enum nacre_status status;
+    enum audit_last found;
 
-    status = audit_checkpoint_write(audit->checkpoints_fd, audit->checkpoints_shown,
-                                    audit->secret->key, &audit->head, err);
+    status = audit_newest_read(audit->newest_path, key, &found, &newest, err);
+    if (status == NACRE_OK && found == AUDIT_LAST_HOLDS)
+        status = audit_log_compare(audit, &newest.vouched, &stand, err);
+    if (status != NACRE_OK)
+        return status;
+    errno = 0;
+    if (stand != AUDIT_STANDS)
+        return nacre_fail(err, NACRE_ERR_IO,
+                          "the audit log %s is not the one that %s vouches for: one of "
+                          "them was changed while nacre had it open",
+                          audit->shown, audit->newest_shown);
+    newest.vouched = audit->head;
+    status = audit_newest_write(audit->newest_path, key, &newest, err);
+    if (status == NACRE_OK)
+        status = audit_checkpoint_write(audit->checkpoints_fd, audit->checkpoints_shown,
+                                        key, &audit->head, err);
     if (status == NACRE_OK)
         audit->vouched_count = audit->head.count;
     return status;

@@ -21,6 +21,7 @@ struct audit_secret {
 
 struct nacre_audit {
     char shown[NACRE_SHOWN], checkpoints_shown[NACRE_SHOWN]; /* their paths, to print */
+    char newest_path[NACRE_PATH_MAX], newest_shown[NACRE_SHOWN];
     int fd;
     int checkpoints_fd; /* locked shared for as long as the log is open */
     struct audit_secret *secret;
@@ -49,6 +50,16 @@ NACRE_MUST_CHECK enum nacre_status audit_log_recover(struct nacre_audit *audit,
                                                      const struct audit_damage *damage,
                                                      struct nacre_error *err);
 
+enum audit_stand { AUDIT_STANDS, AUDIT_CUT, AUDIT_DIFFERS };
+
+/* Does the log, as just refreshed, begin with what `checkpoint` vouches for?  Looks at
+ * the last of those records only: its link stands for the ones before. */
+NACRE_MUST_CHECK enum nacre_status
+audit_log_compare(const struct nacre_audit *audit,
+                  const struct audit_checkpoint *checkpoint, enum audit_stand *ret_stand,
+                  struct nacre_error *err);
+
+/* NACRE_ERR_IO when the newest checkpoint vouches for more, or for another log. */
 NACRE_MUST_CHECK enum nacre_status audit_log_checkpoint(struct nacre_audit *audit,
                                                         struct nacre_error *err);
 

@@ -116,6 +116,41 @@ static enum nacre_status compare(struct nacre_audit *audit, struct audit_damage 
     return NACRE_OK;
 }
 
+/*
+ * The same for the newest checkpoint, which still knows what log and checkpoints said
+ * when both were put back.  `*ret_newest` is what to write next; broken if the log does
+ * not stand up to the one before, and then for good.
+ */
+static enum nacre_status compare_newest(struct nacre_audit *audit, bool fresh,
+                                        struct audit_damage *damage,
+                                        struct audit_newest *ret_newest, bool *ret_stands,
+                                        struct nacre_error *err)
+{
+    enum audit_stand stand = AUDIT_STANDS;
+    struct audit_newest newest;
+    enum nacre_status status;
+    enum audit_last found;
+
+    status = audit_newest_read(audit->newest_path, audit->secret->key, &found, &newest,
+                               err);
+    if (status == NACRE_OK && found == AUDIT_LAST_HOLDS)
+        status = audit_log_compare(audit, &newest.vouched, &stand, err);
+    if (status != NACRE_OK)
+        return status;
+    damage->newest_missing =
+        found == AUDIT_LAST_BROKEN || (found == AUDIT_LAST_NONE && !fresh);
+    damage->rewritten = stand == AUDIT_DIFFERS && !damage->head_differs;
+    if (newest.vouched.count > audit->head.count + damage->records_missing)
+        damage->records_missing = newest.vouched.count - audit->head.count;
+    *ret_stands = stand == AUDIT_STANDS && !damage->newest_missing;
+    if (!*ret_stands) {
+        newest.broken = true;
+        newest.lost = newest.vouched;
+    }
+    *ret_newest = newest;
+    return NACRE_OK;
+}
+
 /* Runs of others may be under way.  Nobody else has the log open when the lock that
  * every handle shares can be had alone; then an unended run will never end. */
 static enum nacre_status find_unended(struct nacre_audit *audit,
@@ -174,30 +209,57 @@ static void tell(const struct nacre_audit *audit, const struct audit_damage *dam
             "No checkpoint in %s vouches for the audit log: they were lost or changed, "
             "or the key is another one. Run `nacre audit verify`.",
             audit->checkpoints_shown);
+    if (damage->rewritten)
+        say(notice, size,
+            "The audit log %s does not begin with the records that %s vouches for: log "
+            "and checkpoints were rewritten or put back. Run `nacre audit verify`.",
+            audit->shown, audit->newest_shown);
+    if (damage->newest_missing)
+        say(notice, size,
+            "%s, which tells how far the audit log %s went, is missing or changed: what "
+            "was cut off before now does not show. Run `nacre audit verify`.",
+            audit->newest_shown, audit->shown);
     if (damage->unended > 0)
         say(notice, size,
             "The audit log %s has %llu run(s) that began and never ended, among them %s.",
             audit->shown, (unsigned long long)damage->unended, damage->unended_ids[0]);
 }
 
+static bool is_damaged(const struct audit_damage *damage)
+{
+    return damage->torn_count > 0 || damage->records_missing > 0 ||
+           damage->head_differs || damage->checkpoints_missing || damage->rewritten ||
+           damage->newest_missing || damage->unended > 0;
+}
+
 static enum nacre_status settle(struct nacre_audit *audit, char *notice,
                                 size_t notice_size, struct nacre_error *err)
 {
+    const uint8_t *key = audit->secret->key;
     struct audit_damage damage = { 0 };
+    struct audit_newest newest;
+    bool fresh = false, stands = true;
     enum nacre_status status;
-    bool fresh = false;
 
     status = audit_log_refresh(audit, &damage.torn_count, err);
     if (status == NACRE_OK)
         status = compare(audit, &damage, &fresh, err);
     if (status == NACRE_OK)
+        status = compare_newest(audit, fresh, &damage, &newest, &stands, err);
+    if (status == NACRE_OK)
         status = find_unended(audit, &damage, err);
+    /* In this order: a crash in between leaves a log that is fresh still. */
+    if (status == NACRE_OK && fresh && stands)
+        status = audit_newest_write(audit->newest_path, key, &newest, err);
     if (status == NACRE_OK && fresh)
-        status = audit_log_checkpoint(audit, err);
-    if (status == NACRE_OK &&
-        (damage.torn_count > 0 || damage.records_missing > 0 || damage.head_differs ||
-         damage.checkpoints_missing || damage.unended > 0))
+        status = audit_checkpoint_write(audit->checkpoints_fd, audit->checkpoints_shown,
+                                        key, &audit->head, err);
+    if (status == NACRE_OK && is_damaged(&damage))
         status = audit_log_recover(audit, &damage, err);
+    if (status == NACRE_OK && !stands) {
+        newest.vouched = audit->head;
+        status = audit_newest_write(audit->newest_path, key, &newest, err);
+    }
     if (status == NACRE_OK && notice && notice_size > 0) {
         notice[0] = '\0';
         tell(audit, &damage, notice, notice_size);
@@ -233,6 +295,9 @@ enum nacre_status nacre_audit_open(const char *path, const char *key_dir,
     if (status == NACRE_OK)
         status = file_open(checkpoints, audit->checkpoints_shown, &audit->checkpoints_fd,
                            err);
+    if (status == NACRE_OK)
+        status = audit_newest_path(path, key_dir, audit->newest_path, err);
+    (void)nacre_text_shown(audit->newest_shown, audit->newest_path);
     if (status == NACRE_OK)
         status = audit_file_lock(audit->fd, LOCK_EX, AUDIT_LOCK_MS, audit->shown, err);
     if (status != NACRE_OK)

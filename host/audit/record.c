@@ -66,12 +66,38 @@ static struct nacre_digest arguments_digest(const struct nacre_hasher *keyed,
     return nacre_hash_end(&hasher);
 }
 
+/* As nacre_clock_timestamp() has it, but the calendar is asked once a second only: it
+ * takes longer than the rest of a field. */
+static void add_time(struct audit_line *line)
+{
+    static _Thread_local struct {
+        time_t second;
+        char text[NACRE_TIMESTAMP]; /* up to and with the point */
+    } last;
+    char micros[] = "000000Z";
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (last.text[0] == '\0' || last.second != now.tv_sec) {
+        struct tm utc;
+        size_t used;
+
+        (void)gmtime_r(&now.tv_sec, &utc);
+        used = strftime(last.text, sizeof(last.text), "%Y-%m-%dT%H:%M:%S.", &utc);
+        assert(used == 20);
+        last.second = now.tv_sec;
+    }
+    now.tv_nsec /= 1000;
+    for (size_t i = 6; i-- > 0; now.tv_nsec /= 10)
+        micros[i] = (char)('0' + now.tv_nsec % 10);
+    audit_line_add(line, last.text);
+    audit_line_add(line, micros);
+}
+
 static void add_type(struct audit_line *line, const char *type)
 {
-    char time[NACRE_TIMESTAMP];
-
     audit_line_add(line, ",\"time\":\"");
-    audit_line_add(line, nacre_clock_timestamp(time));
+    add_time(line);
     audit_line_add(line, "\",\"type\":\"");
     audit_line_add(line, type);
     audit_line_add(line, "\"");
@@ -255,4 +281,6 @@ void audit_record_recovered(struct audit_line *line, const struct audit_damage *
     add_count(line, ",\"records_missing\":", damage->records_missing);
     add_flag(line, ",\"checkpoints_missing\":", damage->checkpoints_missing);
     add_flag(line, ",\"head_differs\":", damage->head_differs);
+    add_flag(line, ",\"rewritten\":", damage->rewritten);
+    add_flag(line, ",\"newest_missing\":", damage->newest_missing);
 }

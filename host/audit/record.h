@@ -24,6 +24,8 @@ struct audit_damage {
     uint64_t records_missing;  /* vouched for by a checkpoint, and gone */
     bool checkpoints_missing;  /* there are records, and no checkpoint holds */
     bool head_differs;         /* the last checkpoint vouches for another last line */
+    bool rewritten;            /* the newest checkpoint vouches for another beginning */
+    bool newest_missing;       /* there are checkpoints, and no newest one holds */
     bool alone;                /* nobody else had the log open: `unended` is known */
     uint64_t unended;          /* runs of the last records that never ended */
     char unended_ids[8][NACRE_RUN_ID]; /* some of them */

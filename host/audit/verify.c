@@ -1,6 +1,6 @@
 /*
- * Trusts the key, and nothing else: log and checkpoints may both have been written
- * by whoever has something to hide.
+ * Trusts the key and the newest checkpoint beside it, and nothing else: log and
+ * checkpoints may both have been written by whoever has something to hide.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,11 +19,14 @@
 struct verifier {
     const char *path;
     const char *checkpoints_path;
+    char newest_path[NACRE_PATH_MAX], newest_shown[NACRE_SHOWN];
     uint8_t key[NACRE_KEY_BYTES];
     struct audit_reader log, checkpoints;
     struct audit_checkpoint head; /* as far as the chain has been followed */
     struct audit_checkpoint next; /* the checkpoint that is waited for */
     bool waiting;
+    struct audit_newest newest;
+    enum audit_last newest_found;
     struct audit_runs runs;
     struct nacre_audit_report report;
 };
@@ -94,6 +97,24 @@ static enum nacre_status check_checkpoints(struct verifier *verifier,
     return NACRE_OK;
 }
 
+/* After the checkpoints, which say more exactly what was changed where they can. */
+static enum nacre_status check_newest(const struct verifier *verifier,
+                                      struct nacre_error *err)
+{
+    const struct audit_checkpoint *vouched = &verifier->newest.vouched;
+
+    if (verifier->newest_found == AUDIT_LAST_HOLDS &&
+        vouched->count == verifier->head.count &&
+        (vouched->bytes != verifier->head.bytes ||
+         !nacre_digest_equal(&vouched->head, &verifier->head.head)))
+        return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path,
+                             audit_line_int(verifier->head.count), 1,
+                             "line 1 to here are not what %s vouches for: log and "
+                             "checkpoints were both rewritten",
+                             verifier->newest_shown);
+    return NACRE_OK;
+}
+
 static enum nacre_status check_line(struct verifier *verifier, const char *text,
                                     size_t count, struct nacre_error *err)
 {
@@ -134,6 +155,14 @@ static enum nacre_status check_end(const struct verifier *verifier,
                              (unsigned long long)verifier->head.count,
                              (unsigned long long)verifier->checkpoints.line,
                              (unsigned long long)verifier->next.count);
+    if (verifier->newest.vouched.count > verifier->head.count)
+        return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path, line, 1,
+                             "the log ends after %llu records, %s vouches for %llu: log "
+                             "and checkpoints were both put back, or a power cut lost "
+                             "the end of both",
+                             (unsigned long long)verifier->head.count,
+                             verifier->newest_shown,
+                             (unsigned long long)verifier->newest.vouched.count);
     if (verifier->log.torn > 0)
         return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path, line, 1,
                              "the last line is torn (%llu bytes), as a crash leaves it; "
@@ -143,6 +172,33 @@ static enum nacre_status check_end(const struct verifier *verifier,
                              (unsigned long long)verifier->head.count);
     return NACRE_OK;
 }
+
+/* Whether the file that tells how far the log went can be believed. */
+static enum nacre_status check_newest_file(const struct verifier *verifier,
+                                           struct nacre_error *err)
+{
+    const char *path = verifier->newest_path;
+
+    if (verifier->newest_found == AUDIT_LAST_NONE)
+        return nacre_fail_at(err, NACRE_ERR_PARSE, path, 1, 1,
+                             "this file is missing, so it does not show whether the "
+                             "log's end was cut off; all %llu records hold. If the log "
+                             "was moved or copied here, bring its audit-*.newest along "
+                             "from the key directory, under this name",
+                             (unsigned long long)verifier->head.count);
+    if (verifier->newest_found == AUDIT_LAST_BROKEN)
+        return nacre_fail_at(err, NACRE_ERR_PARSE, path, 1, 1,
+                             "not written with the key at hand: it was changed, or torn "
+                             "by a power cut");
+    if (verifier->newest.broken)
+        return nacre_fail_at(err, NACRE_ERR_PARSE, path, 2, 1,
+                             "%llu records were vouched for when the log was found to "
+                             "be another; its \"recovered\" records tell when. To "
+                             "begin anew, move log, checkpoints and this file away",
+                             (unsigned long long)verifier->newest.lost.count);
+    return NACRE_OK;
+}
+
 
 static enum nacre_status follow(struct verifier *verifier, struct nacre_error *err)
 {
@@ -156,6 +212,8 @@ static enum nacre_status follow(struct verifier *verifier, struct nacre_error *e
     while (status == NACRE_OK) {
         status = check_checkpoints(verifier, err);
         if (status == NACRE_OK)
+            status = check_newest(verifier, err);
+        if (status == NACRE_OK)
             status = audit_reader_next(&verifier->log, &text, &count, err);
         if (status != NACRE_OK || !text)
             break;
@@ -163,6 +221,8 @@ static enum nacre_status follow(struct verifier *verifier, struct nacre_error *e
     }
     if (status == NACRE_OK)
         status = check_end(verifier, err);
+    if (status == NACRE_OK)
+        status = check_newest_file(verifier, err);
     return status;
 }
 
@@ -201,6 +261,9 @@ enum nacre_status nacre_audit_verify(const char *path, const char *key_dir,
     status = load_key(key_dir, verifier.key, err);
     if (status == NACRE_OK)
         status = audit_file_read_open(path, &fd, &size, err);
+    if (status == NACRE_OK)
+        status = audit_newest_path(path, key_dir, verifier.newest_path, err);
+    (void)nacre_text_shown(verifier.newest_shown, verifier.newest_path);
     /* Both sizes of one moment; what is appended later is not looked at, so that runs
      * need not wait for a long verification. */
     if (status == NACRE_OK)
@@ -210,6 +273,9 @@ enum nacre_status nacre_audit_verify(const char *path, const char *key_dir,
     status = audit_file_read_open(checkpoints, &checkpoints_fd, &checkpoints_size, err);
     if (status == NACRE_OK && fstat(fd, &st) < 0)
         status = nacre_fail(err, NACRE_ERR_IO, "cannot examine %s", shown);
+    if (status == NACRE_OK)
+        status = audit_newest_read(verifier.newest_path, verifier.key,
+                                   &verifier.newest_found, &verifier.newest, err);
     audit_file_unlock(fd);
     if (status == NACRE_ERR_NOT_FOUND)
         return nacre_fail_at(err, NACRE_ERR_PARSE, checkpoints, 1, 1,

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "nacre/hash.h"
 
 int audit_log_setup(void **state)
 {
@@ -105,6 +108,18 @@ struct nacre_audit_report audit_log_verify(const struct audit_log *log)
     return report;
 }
 
+void audit_log_newest(const struct audit_log *log, char ret_path[NEWEST_PATH])
+{
+    char pattern[NEWEST_PATH];
+    glob_t found;
+
+    (void)snprintf(pattern, sizeof(pattern), "%s/audit-*.newest", log->keys);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    (void)snprintf(ret_path, NEWEST_PATH, "%s", found.gl_pathv[0]);
+    globfree(&found);
+}
+
 char *audit_log_slurp(const char *path, size_t *ret_count)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -127,4 +142,83 @@ void audit_log_spill(const char *path, const char *bytes, size_t count)
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, count), count);
+}
+
+struct doc doc_load(const char *path)
+{
+    struct doc doc = { .missing = false };
+
+    doc.bytes = audit_log_slurp(path, &doc.size);
+    return doc;
+}
+
+void doc_store(struct doc *doc, const char *path)
+{
+    if (doc->missing)
+        assert_int_equal(unlink(path), 0);
+    else
+        audit_log_spill(path, doc->bytes, doc->size);
+    free(doc->bytes);
+}
+
+size_t doc_line_at(const struct doc *doc, size_t number)
+{
+    size_t at = 0;
+
+    while (--number > 0)
+        at += strcspn(doc->bytes + at, "\n") + 1;
+    assert_true(at <= doc->size);
+    return at;
+}
+
+void doc_replace(struct doc *doc, size_t at, size_t removed, const char *text,
+                 size_t count)
+{
+    char *bytes = malloc(doc->size - removed + count + 1);
+
+    memcpy(bytes, doc->bytes, at);
+    memcpy(bytes + at, text, count);
+    memcpy(bytes + at + count, doc->bytes + at + removed, doc->size - at - removed + 1);
+    free(doc->bytes);
+    doc->bytes = bytes;
+    doc->size += count - removed;
+}
+
+void doc_delete_lines(struct doc *doc, size_t from, size_t to)
+{
+    size_t at = doc_line_at(doc, from);
+
+    doc_replace(doc, at, doc_line_at(doc, to + 1) - at, "", 0);
+}
+
+void doc_copy_line(struct doc *doc, size_t from, size_t before)
+{
+    size_t at = doc_line_at(doc, from), count = doc_line_at(doc, from + 1) - at;
+    char *line = strndup(doc->bytes + at, count);
+
+    doc_replace(doc, doc_line_at(doc, before), 0, line, count);
+    free(line);
+}
+
+void doc_change(struct doc *doc, size_t line, const char *from, const char *to)
+{
+    char *found = strstr(doc->bytes + doc_line_at(doc, line), from);
+
+    assert_non_null(found);
+    assert_true(found < doc->bytes + doc_line_at(doc, line + 1));
+    memcpy(found, to, strlen(to));
+}
+
+void doc_chain_again(struct doc *doc, size_t line)
+{
+    size_t at = doc_line_at(doc, line), next = doc_line_at(doc, line + 1);
+
+    while (next < doc->size) {
+        struct nacre_digest digest = nacre_hash(doc->bytes + at, next - at - 1);
+        char hex[NACRE_HEX];
+
+        at = next;
+        next += strcspn(doc->bytes + at, "\n") + 1;
+        memcpy(doc->bytes + next - 3 - 64, nacre_digest_hex(&digest, hex), 64);
+    }
 }

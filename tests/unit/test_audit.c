@@ -1,4 +1,5 @@
-/* What the log says, who may write to it, and that nothing runs when it can't be. */
+/* What the log says, who may write to it, that nothing runs when it can't be, and what
+ * readers get. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -19,6 +20,7 @@
 
 #include "audit_log.h"
 #include "fail_alloc.h"
+#include "nacre/clock.h"
 
 /* The records as jansson reads them: an array, to be decref'ed. */
 static json_t *parse_log(const char *path)
@@ -123,6 +125,33 @@ static void a_run_that_the_host_failed_has_an_end_too(void **state)
     assert_true(json_is_null(json_object_get(json_array_get(records, 1), "level")));
     json_decref(records);
     assert_int_equal(audit_log_verify(log).records, 2);
+}
+
+static void a_record_tells_the_time_at_which_it_was_made(void **state)
+{
+    struct audit_log *log = *state;
+    struct nacre_audit *audit = audit_log_open(log);
+    const struct timespec over_a_second = { .tv_sec = 1, .tv_nsec = 1000000 };
+    char before[3][NACRE_TIMESTAMP], after[3][NACRE_TIMESTAMP];
+    json_t *records;
+
+    for (size_t i = 0; i < 3; i++) {
+        (void)nacre_clock_timestamp(before[i]);
+        audit_log_write(audit, log, "r", 1);
+        (void)nacre_clock_timestamp(after[i]);
+        if (i == 1)
+            assert_int_equal(nanosleep(&over_a_second, NULL), 0);
+    }
+    nacre_audit_free(audit);
+    records = parse_log(log->path);
+    for (size_t i = 0; i < 6; i++) {
+        const char *time = text_of(json_array_get(records, i), "time");
+
+        assert_int_equal(strlen(time), NACRE_TIMESTAMP - 1);
+        assert_true(strcmp(before[i / 2], time) <= 0);
+        assert_true(strcmp(time, after[i / 2]) <= 0);
+    }
+    json_decref(records);
 }
 
 static void arguments_and_environment_appear_as_a_digest_only(void **state)
@@ -530,6 +559,83 @@ static void open_and_verify_survive_every_allocation_failure(void **state)
     assert_int_equal(audit_log_verify(log).records, 2); /* recovered once */
 }
 
+struct seen {
+    uint64_t first, last, count, stop_after;
+};
+
+static bool see(void *data, uint64_t line, const char *text, size_t count)
+{
+    struct seen *seen = data;
+
+    assert_int_equal(strlen(text), count);
+    if (seen->count++ == 0)
+        seen->first = line;
+    seen->last = line;
+    return seen->count != seen->stop_after;
+}
+
+static void a_reader_shows_the_tail_and_follows(void **state)
+{
+    struct audit_log *log = *state;
+    struct nacre_audit *audit = audit_log_open(log);
+    struct nacre_audit_cursor cursor;
+    struct seen seen = { 0 }, more = { 0 }, some = { .stop_after = 2 }, all = { 0 };
+    struct nacre_error err;
+    struct doc records;
+
+    audit_log_write(audit, log, "r", 300);
+    assert_int_equal(nacre_audit_tail(log->path, 5, &cursor, &err), NACRE_OK);
+    assert_int_equal(nacre_audit_read(log->path, &cursor, see, &seen, &err), NACRE_OK);
+    assert_int_equal(seen.first, 600 - 4);
+    assert_int_equal(seen.last, 600);
+    audit_log_write(audit, log, "s", 2);
+    records = doc_load(log->path);
+    doc_replace(&records, records.size, 0, "{\"v\":1", 6);
+    doc_store(&records, log->path);
+    assert_int_equal(nacre_audit_read(log->path, &cursor, see, &some, &err), NACRE_OK);
+    assert_int_equal(some.last, 600 + 2);
+    assert_int_equal(nacre_audit_read(log->path, &cursor, see, &more, &err), NACRE_OK);
+    assert_int_equal(more.first, 600 + 3);
+    assert_int_equal(more.last, 600 + 4);
+    assert_int_equal(nacre_audit_tail(log->path, UINT64_MAX, &cursor, &err), NACRE_OK);
+    assert_int_equal(nacre_audit_read(log->path, &cursor, see, &all, &err), NACRE_OK);
+    assert_int_equal(all.count, 600 + 4);
+    nacre_audit_free(audit);
+
+    assert_int_equal(truncate(log->path, 100), 0);
+    assert_int_equal(nacre_audit_read(log->path, &cursor, see, &all, &err), NACRE_ERR_IO);
+    assert_int_equal(unlink(log->path), 0);
+    assert_int_equal(nacre_audit_tail(log->path, 1, &cursor, &err), NACRE_ERR_NOT_FOUND);
+}
+
+static const struct {
+    const char *line;
+    size_t count;
+} unprintable[] = {
+    { "\x1b[2J\n", 5 },   { "a\0b\n", 4 }, { "\xff\n", 2 },
+    { "\xc2\x9b\n", 3 }, { "\x7f\n", 2 }, { "a\rb\n", 4 },
+};
+
+static void a_reader_never_hands_out_what_drives_a_terminal(void **state)
+{
+    struct audit_log *log = *state;
+
+    for (size_t i = 0; i < NACRE_COUNT(unprintable); i++) {
+        struct nacre_audit_cursor cursor = { 0 };
+        struct seen seen = { 0 };
+        struct nacre_error err;
+        struct doc doc = { .bytes = strdup("{}\n"), .size = 3 };
+
+        doc_replace(&doc, doc.size, 0, unprintable[i].line, unprintable[i].count);
+        doc_store(&doc, log->path);
+        assert_int_equal(nacre_audit_read(log->path, &cursor, see, &seen, &err),
+                         NACRE_ERR_PARSE);
+        assert_int_equal(err.line, 2);
+        assert_int_equal(seen.count, 1);
+        assert_int_equal(cursor.lines, 1);
+    }
+}
+
 #define TEST(name) \
     cmocka_unit_test_setup_teardown(name, audit_log_setup, audit_log_teardown)
 
@@ -538,6 +644,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_two_records_of_a_run_tell_who_what_and_how),
         TEST(a_run_that_the_host_failed_has_an_end_too),
+        TEST(a_record_tells_the_time_at_which_it_was_made),
         TEST(arguments_and_environment_appear_as_a_digest_only),
         TEST(hostile_text_stays_inside_its_string),
         TEST(two_handles_of_one_process_keep_one_chain),
@@ -550,6 +657,8 @@ int main(void)
         TEST(open_makes_private_files_and_directories),
         TEST(every_failed_allocation_fails_closed),
         TEST(open_and_verify_survive_every_allocation_failure),
+        TEST(a_reader_shows_the_tail_and_follows),
+        TEST(a_reader_never_hands_out_what_drives_a_terminal),
     };
 
     umask(0);

@@ -16,32 +16,37 @@
  * one write under a lock (several processes share a file).  Each record carries
  * its line number as "seq" and, as "prev", the SHA-256 of the line before it.
  * Checkpoints in a second file, PATH.checkpoints (count, head and their HMAC), are
- * keyed with a key that lives elsewhere, so that truncation and rewriting show.
+ * keyed with a key that lives elsewhere, so that truncation and rewriting show.  The
+ * newest of them is kept beside the key as well, in KEY_DIR/audit-DIGEST.newest (of
+ * the log's resolved path), so that log and checkpoints can't be put back together.
+ * Whoever moves the log moves all three; verify names the third for the new place.
  *
  * A line never holds a secret or raw output: arguments and environment appear as
  * one digest, keyed with the same key because a short password could be guessed
  * from a plain one.  Equal calls have equal digests under one key.
  *
- * What this can't show, to one who can write both files: that records after the
- * last checkpoint were changed (they are chained, not keyed), and that log and
- * checkpoints were both put back to the state of the same earlier checkpoint.
+ * What this can't show: to one who can write both files, that records after the last
+ * checkpoint were changed (they are chained, not keyed); to one who can write the key
+ * directory as well, anything, and be it by putting all three back to an earlier state.
  * Send the checkpoints elsewhere where that matters.
  *
  * Nothing is forced to disk.  After a power cut the newest records can be missing.
  * Where a checkpoint vouches for them, the next open says so and verify fails from
- * then on: a power cut and a truncation look the same.
+ * then on: a power cut and a truncation look the same.  So it is with whatever else
+ * open finds against a checkpoint, however long the log becomes.
  */
 struct nacre_audit;
 
 /*
  * `path` is created 0600 when missing, its missing directories 0700; `key_dir`
- * (0700) holds audit.key, made at first use.  Refused with NACRE_ERR_USAGE: a link,
- * anything but a plain file, a file of another user's or one that others may write,
- * and a file that does not end like an audit log (it is left as it was).
+ * (0700) holds audit.key, made at first use, and the newest checkpoint.  Refused with
+ * NACRE_ERR_USAGE: a link, anything but a plain file, a file of another user's or one
+ * that others may write, and a file that does not end like an audit log (it is left as
+ * it was).
  *
  * What a crash left is set right here and told in a "recovered" record: a torn last
- * line (its length and an excerpt), records or checkpoints that are gone though
- * they were vouched for and, when no other process has the log open, the latest
+ * line (its length and an excerpt), records or checkpoints that are gone or changed
+ * though they were vouched for and, when no other process has the log open, the latest
  * runs that never ended.  `ret_notice` (may be NULL) receives sentences about that,
  * or "".
  *
@@ -68,7 +73,7 @@ struct nacre_audit_run {
 /*
  * Before anything starts.  On failure nothing may run: the file is as it was.
  * NACRE_ERR_UNAVAILABLE when another process keeps it locked for 5 s; NACRE_ERR_IO
- * when it is full, deleted or was cut behind our back.
+ * when it is full, deleted, was cut or put back behind our back.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_audit_begin(struct nacre_audit *audit,
                                                      const struct nacre_audit_run *run,
@@ -89,10 +94,12 @@ struct nacre_audit_report {
 };
 
 /*
- * Follows the chain from line 1 and checks every checkpoint against it.  Live writers
- * are not held up: it looks at the files as they were when it began.
- * NACRE_ERR_PARSE with file:line says where the chain breaks and how.  Needs the key
- * (NACRE_ERR_NOT_FOUND), which it never makes.
+ * Follows the chain from line 1 and checks every checkpoint and the newest one against
+ * it.  Live writers are not held up: it looks at the files as they were when it began.
+ * NACRE_ERR_PARSE with file:line says where the chain breaks and how.  A newest
+ * checkpoint that is missing is such an error too, told last: all records hold then,
+ * but there may have been more.  Needs the key (NACRE_ERR_NOT_FOUND), which it never
+ * makes.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_audit_verify(const char *path, const char *key_dir,
                                                       struct nacre_audit_report *ret_report,
