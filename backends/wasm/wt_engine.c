@@ -56,6 +56,22 @@ wasm_engine_t *wt_engine_new(bool parallel)
     return wasm_engine_new_with_config(config);
 }
 
+/* The engine writes paragraphs; a sentence has single blanks. */
+static size_t join_lines(char *text, size_t count)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool blank = text[i] == '\n' || text[i] == ' ';
+
+        if (!blank)
+            text[used++] = text[i];
+        else if (used > 0 && text[used - 1] != ' ')
+            text[used++] = ' ';
+    }
+    return used > 0 && text[used - 1] == ' ' ? used - 1 : used;
+}
+
 enum nacre_status wt_fail(struct nacre_error *err, enum nacre_status status,
                           const char *what, wasmtime_error_t *error)
 {
@@ -63,7 +79,8 @@ enum nacre_status wt_fail(struct nacre_error *err, enum nacre_status status,
     char shown[400];
 
     wasmtime_error_message(error, &message);
-    (void)nacre_text_show(shown, sizeof(shown), message.data, message.size);
+    (void)nacre_text_show(shown, sizeof(shown), message.data,
+                          join_lines(message.data, message.size));
     wasm_byte_vec_delete(&message);
     wasmtime_error_delete(error);
     return nacre_fail(err, status, "%s: %s", what, shown);

@@ -80,14 +80,15 @@ static bool answer_denied(const struct question *question, struct nacre_answer *
 }
 
 /* No policy opens these, and a guest that could write /proc/self/mem would own us. */
-static bool is_kernel(const char *host)
+static bool is_kernel(const struct question *question)
 {
     static const char *const tops[] = { "/proc", "/sys", "/dev" };
 
-    if (nacre_path_is_below(host, "/dev/shm", NULL))
+    /* A mount may start there; but from "/" the way to it leads through /dev. */
+    if (question->at->host && nacre_path_is_below(question->at->host, "/dev/shm", NULL))
         return false;
     for (size_t i = 0; i < NACRE_COUNT(tops); i++)
-        if (nacre_path_is_below(host, tops[i], NULL))
+        if (nacre_path_is_below(question->host, tops[i], NULL))
             return true;
     return false;
 }
@@ -224,7 +225,7 @@ static void fill_answer(const struct question *question, struct nacre_answer *an
     const struct nacre_policy *policy = question->policy;
     bool denied;
 
-    if (is_visible(question->at) && is_kernel(question->host)) {
+    if (is_visible(question->at) && is_kernel(question)) {
         nacre_answer_say(
             answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
             "%s is not opened: it lies on a kernel filesystem, in every mode",

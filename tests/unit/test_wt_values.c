@@ -164,7 +164,7 @@ static void a_refusal_says_what_was_expected_in_printable_words(void **state)
         { "two", 1, "'two' takes 2 arguments, 1 were given" },
         { "two", 3, "'two' takes 2 arguments, 3 were given" },
         { "none", 1, "'none' takes 0 arguments, 1 were given" },
-        { "two", 2, "argument 2 of 'two': '\\x1b[2J' is not an i32" },
+        { "two", 2, "argument 2 of 'two' is not an i32" },
         { "ref", 1, "can't be invoked" },
         { "gives", 0, "can't be invoked" },
         { "vector", 1, "can't be invoked" },
