@@ -75,18 +75,20 @@ static bool real_path(const char *path, char ret_path[NACRE_PATH_MAX])
 }
 
 /* Judge one denied host path against the directory that was opened. */
-static enum nacre_status deny_host_path(struct nacre_open_mount *open, const char *directory,
-                                        const char *denied, struct nacre_error *err)
+static enum nacre_status deny_host_path(struct nacre_open_mount *open,
+                                        const char *directory, const char *denied,
+                                        struct nacre_error *err)
 {
     const char *rest;
 
     if (nacre_path_is_below(denied, directory, &rest) && rest[0])
         return deny(open, rest, err);
     if (nacre_path_is_below(directory, denied, NULL))
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "mount '%.100s': its directory %.150s lies within the denied path "
-                          "%.150s",
-                          open->mount->guest, directory, denied);
+        return nacre_fail(
+            err, NACRE_ERR_NOT_RUNNABLE,
+            "mount '%.100s': its directory %.150s lies within the denied path "
+            "%.150s",
+            open->mount->guest, directory, denied);
     return NACRE_OK;
 }
 
@@ -97,7 +99,8 @@ static enum nacre_status deny_host_paths(struct nacre_open_mount *open,
     char directory[NACRE_PATH_MAX], real[NACRE_PATH_MAX];
 
     if (!real_name(open->fd, directory))
-        return nacre_fail(err, NACRE_ERR_IO, "mount '%.100s': its real name can't be found",
+        return nacre_fail(err, NACRE_ERR_IO,
+                          "mount '%.100s': its real name can't be found",
                           open->mount->guest);
     for (size_t i = 0; i < count; i++) {
         enum nacre_status status = deny_host_path(open, directory, paths[i], err);
@@ -117,8 +120,10 @@ static bool is_kernel_filesystem(int fd)
     return fstatfs(fd, &info) != 0 || nacre_kernelfs_is((uint32_t)info.f_type);
 }
 
-static enum nacre_status open_one(const struct nacre_plan *plan, const struct nacre_mount *mount,
-                                  struct nacre_open_mount *open_mount, struct nacre_error *err)
+static enum nacre_status open_one(const struct nacre_plan *plan,
+                                  const struct nacre_mount *mount,
+                                  struct nacre_open_mount *open_mount,
+                                  struct nacre_error *err)
 {
     char shown[NACRE_SHOWN];
 
@@ -131,12 +136,13 @@ static enum nacre_status open_one(const struct nacre_plan *plan, const struct na
                           errno == ENOENT ? "does not exist" : "is not a directory",
                           mount->guest);
     if (open_mount->fd < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "mount '%.100s': can't open %s", mount->guest,
-                          nacre_text_shown(shown, mount->host));
-    if (is_kernel_filesystem(open_mount->fd))
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "mount '%.100s': %s is on a kernel filesystem, which no guest may see",
+        return nacre_fail(err, NACRE_ERR_IO, "mount '%.100s': can't open %s",
                           mount->guest, nacre_text_shown(shown, mount->host));
+    if (is_kernel_filesystem(open_mount->fd))
+        return nacre_fail(
+            err, NACRE_ERR_NOT_RUNNABLE,
+            "mount '%.100s': %s is on a kernel filesystem, which no guest may see",
+            mount->guest, nacre_text_shown(shown, mount->host));
     return deny_host_paths(open_mount, (const char *const *)plan->denied_host_paths,
                            plan->denied_host_count, err);
 }

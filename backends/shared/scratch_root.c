@@ -44,14 +44,17 @@ static void sweep(int base_fd)
     if (!dir && again >= 0)
         (void)close(again);
     root_prefix(prefix, sizeof(prefix));
-    while (dir && names++ < SWEEP_NAMES && roots < SWEEP_MAX && (entry = readdir(dir)) != NULL) {
+    while (dir && names++ < SWEEP_NAMES && roots < SWEEP_MAX &&
+           (entry = readdir(dir)) != NULL) {
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
         struct stat info;
 
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
             continue;
-        fd = openat(base_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        /* Someone else's directory of that name in a shared place is not ours to touch. */
+        fd = openat(base_fd, entry->d_name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        /* Someone else's directory of that name in a shared place is not ours to touch.
+         */
         if (fd < 0 || fstat(fd, &info) != 0 || info.st_uid != geteuid() ||
             info.st_ctime + SWEEP_AGE_S > time(NULL))
             continue;
@@ -101,7 +104,8 @@ static int open_base(const char *base)
 enum nacre_status nacre_scratch_open(const char *base, struct nacre_scratch **ret_scratch,
                                      struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_scratch_guard) struct nacre_scratch *scratch = calloc(1, sizeof(*scratch));
+    NACRE_AUTO(nacre_scratch_guard)
+    struct nacre_scratch *scratch = calloc(1, sizeof(*scratch));
     enum nacre_status status;
 
     if (!scratch)
@@ -143,7 +147,8 @@ enum nacre_status nacre_scratch_make(struct nacre_scratch *scratch,
                    atomic_fetch_add(&scratch->serial, 1));
     if (mkdirat(scratch->root_fd, ret_name, 0700) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't make a private directory");
-    fd = openat(scratch->root_fd, ret_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = openat(scratch->root_fd, ret_name,
+                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't open a private directory");
     *ret_fd = fd;

@@ -22,7 +22,8 @@ NACRE_OWNED(nacre_scratch)
 #define NACRE_SCRATCH_NAME 24
 NACRE_MUST_CHECK enum nacre_status nacre_scratch_make(struct nacre_scratch *scratch,
                                                       char ret_name[NACRE_SCRATCH_NAME],
-                                                      int *ret_fd, struct nacre_error *err);
+                                                      int *ret_fd,
+                                                      struct nacre_error *err);
 void nacre_scratch_drop(struct nacre_scratch *scratch, const char *name);
 
 #endif

@@ -17,10 +17,12 @@ static const struct {
 int main(void)
 {
     for (size_t i = 0; i < NACRE_COUNT(filters); i++) {
-        NACRE_AUTO(nacre_seccomp_program_guard) struct nacre_seccomp_program *program = NULL;
+        NACRE_AUTO(nacre_seccomp_program_guard)
+        struct nacre_seccomp_program *program = NULL;
         struct nacre_error err;
 
-        if (nacre_seccomp_build(filters[i].kind, filters[i].extras, &program, &err) != NACRE_OK) {
+        if (nacre_seccomp_build(filters[i].kind, filters[i].extras, &program, &err) !=
+            NACRE_OK) {
             (void)fprintf(stderr, "%s\n", err.text);
             return EXIT_FAILURE;
         }

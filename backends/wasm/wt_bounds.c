@@ -7,7 +7,8 @@
 
 /* Tables are charged in full before the guest starts: the engine tells nobody when
  * one grows, so what they may become is set aside. */
-enum nacre_status wt_bounds_make(const struct nacre_plan *plan, const struct nacre_tool *tool,
+enum nacre_status wt_bounds_make(const struct nacre_plan *plan,
+                                 const struct nacre_tool *tool,
                                  struct wt_bounds *ret_bounds, struct nacre_error *err)
 {
     struct wt_module_tables tables;

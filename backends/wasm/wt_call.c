@@ -12,8 +12,8 @@
 #include "wt_reason.h"
 #include "wt_values.h"
 
-enum nacre_status wt_code_load(wasm_engine_t *engine, const wasmtime_linker_t *linker, int fd,
-                               struct wt_code **ret_code, struct nacre_error *err)
+enum nacre_status wt_code_load(wasm_engine_t *engine, const wasmtime_linker_t *linker,
+                               int fd, struct wt_code **ret_code, struct nacre_error *err)
 {
     NACRE_AUTO(wt_code_guard) struct wt_code *code = calloc(1, sizeof(*code));
     wasmtime_error_t *error;
@@ -71,7 +71,8 @@ static bool is_over(const struct run *run)
 
 /* Someone bumped the epoch: is it this run whose time is up? */
 static wasmtime_error_t *at_epoch(const wasmtime_context_t *context, void *data,
-                                  uint64_t *ret_delta, wasmtime_update_deadline_kind_t *ret_kind)
+                                  uint64_t *ret_delta,
+                                  wasmtime_update_deadline_kind_t *ret_kind)
 {
     const struct run *run = data;
 
@@ -134,7 +135,8 @@ static bool find(struct run *run, const char *name, wasmtime_func_t *ret_func)
 {
     wasmtime_extern_t item;
 
-    if (!wasmtime_instance_export_get(run->context, &run->instance, name, strlen(name), &item))
+    if (!wasmtime_instance_export_get(run->context, &run->instance, name, strlen(name),
+                                      &item))
         return false;
     if (item.kind != WASMTIME_EXTERN_FUNC) {
         wasmtime_extern_delete(&item);
@@ -174,8 +176,9 @@ static void call_invoked(struct run *run, const char *name)
         refuse(run, NACRE_ERR_NOT_RUNNABLE, text);
         return;
     }
-    error = wasmtime_func_call(run->context, &func, values.parameters, values.parameter_count,
-                               values.results, values.result_count, &trap);
+    error =
+        wasmtime_func_call(run->context, &func, values.parameters, values.parameter_count,
+                           values.results, values.result_count, &trap);
     if (!error && !trap)
         run->reply->values_size = (uint32_t)wt_values_print(&values, run->reply->values,
                                                             sizeof(run->reply->values));
@@ -188,7 +191,8 @@ static void enter(struct run *run, const struct wt_code *code, const char *invok
     wasm_trap_t *trap = NULL;
     wasmtime_error_t *error;
 
-    error = wasmtime_instance_pre_instantiate(code->ready, run->context, &run->instance, &trap);
+    error = wasmtime_instance_pre_instantiate(code->ready, run->context, &run->instance,
+                                              &trap);
     if (error || trap) {
         conclude(run, error, trap);
         if (run->account.refused)
@@ -209,14 +213,16 @@ static void enter(struct run *run, const struct wt_code *code, const char *invok
         call_invoked(run, invoke);
 }
 
-static void measure(struct run *run, const struct wt_bounds *bounds, uint64_t cpu_since_ns)
+static void measure(struct run *run, const struct wt_bounds *bounds,
+                    uint64_t cpu_since_ns)
 {
     uint64_t left = 0;
     wasmtime_error_t *error = wasmtime_context_get_fuel(run->context, &left);
 
     if (error)
         wasmtime_error_delete(error);
-    run->reply->fuel = bounds->fuel_max - (left < bounds->fuel_max ? left : bounds->fuel_max);
+    run->reply->fuel =
+        bounds->fuel_max - (left < bounds->fuel_max ? left : bounds->fuel_max);
     run->reply->fuel_exact = run->fuel_exact;
     run->reply->memory_bytes_peak = run->account.bytes_peak;
     run->reply->memory_refused = run->account.refused;

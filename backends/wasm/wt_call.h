@@ -42,7 +42,8 @@ struct wt_reply {
     uint32_t outcome;
     int32_t exit_status;
     uint32_t fuel_exact, memory_refused;
-    uint32_t spent; /* private directories were not emptied: no other run may follow here */
+    uint32_t
+        spent; /* private directories were not emptied: no other run may follow here */
     uint64_t fuel, memory_bytes_peak, cpu_ns;
     char reason[2048]; /* or why it was never entered */
     uint32_t values_size;

@@ -21,8 +21,9 @@
 #define COMPILE_BYTES_MAX ((uint64_t)4 << 30)
 #define ARTIFACT_BYTES_MAX ((uint64_t)1 << 30)
 
-static enum nacre_status compile(const unsigned char *bytes, size_t count, int artifact_fd,
-                                 uint64_t *ret_size, struct nacre_error *err)
+static enum nacre_status compile(const unsigned char *bytes, size_t count,
+                                 int artifact_fd, uint64_t *ret_size,
+                                 struct nacre_error *err)
 {
     wasm_engine_t *engine = wt_engine_new(true);
     wasmtime_module_t *module = NULL;
@@ -37,7 +38,8 @@ static enum nacre_status compile(const unsigned char *bytes, size_t count, int a
     if (error)
         return wt_fail(err, NACRE_ERR_BACKEND, "serialize", error);
     while (written < artifact.size) {
-        ssize_t done = write(artifact_fd, artifact.data + written, artifact.size - written);
+        ssize_t done =
+            write(artifact_fd, artifact.data + written, artifact.size - written);
 
         if (done <= 0)
             return nacre_fail(err, NACRE_ERR_IO, "can't write the compiled code");

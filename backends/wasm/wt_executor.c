@@ -58,14 +58,16 @@ static void add_walls(struct executor *executor)
 
     nacre_mechanism_add(base, "wasm", true, "wasmtime " WASMTIME_VERSION
                                             ", preview1 by nacre's own shims");
-    nacre_mechanism_add(base, "worker", jailed,
-                        jailed ? "own process, killable; one plan, one module"
-                               : "in-process: a stuck or broken guest takes the caller along");
+    nacre_mechanism_add(
+        base, "worker", jailed,
+        jailed ? "own process, killable; one plan, one module"
+               : "in-process: a stuck or broken guest takes the caller along");
     nacre_mechanism_add(base, "seccomp", jailed,
                         jailed ? "allowlist; no exec, no fork, no socket"
                                : "in-process: no system call filter");
     if (!jailed)
-        nacre_mechanism_add(base, "landlock", false, "in-process: the shims alone bound paths");
+        nacre_mechanism_add(base, "landlock", false,
+                            "in-process: the shims alone bound paths");
     else if (abi == 0)
         nacre_mechanism_add(base, "landlock", false, "this kernel has none");
     else if (nacre_landlock_lacks(abi)[0])
@@ -73,9 +75,10 @@ static void add_walls(struct executor *executor)
                             nacre_landlock_lacks(abi));
     else
         nacre_mechanism_add(base, "landlock", true, "ABI %u", abi);
-    nacre_mechanism_add(base, "rlimits", jailed, jailed ? "data, files, file size, no core"
-                                                        : "in-process: none");
-    nacre_mechanism_add(base, "memory", true, "nacre's own allocator: exact sum and peak");
+    nacre_mechanism_add(base, "rlimits", jailed,
+                        jailed ? "data, files, file size, no core" : "in-process: none");
+    nacre_mechanism_add(base, "memory", true,
+                        "nacre's own allocator: exact sum and peak");
     nacre_mechanism_add(base, "fuel", true, "counted for every instruction");
     nacre_mechanism_add(base, "deadline", true,
                         jailed ? "epoch interrupt, SIGKILL 150 ms later"
@@ -92,7 +95,8 @@ static void executor_probe(struct nacre_executor *base, uint32_t wanted)
     if (!(wanted & shares) || executor->options.in_process)
         return;
     (void)pthread_mutex_lock(&executor->probing);
-    if (!executor->cpu_share && nacre_cpu_share_open(&executor->cpu_share, &err) == NACRE_OK) {
+    if (!executor->cpu_share &&
+        nacre_cpu_share_open(&executor->cpu_share, &err) == NACRE_OK) {
         bool by_nice = nacre_cpu_share_kind(executor->cpu_share) == NACRE_CPU_SHARE_NICE;
 
         nacre_mechanism_add(base, "cpu_shares", true, "%s",
@@ -113,10 +117,11 @@ static enum nacre_status open_parts(struct executor *executor, struct nacre_erro
     if (status == NACRE_OK)
         status = wt_source_open(options, &executor->cancelled, &executor->source, err);
     if (status == NACRE_OK && options->in_process)
-        status = wt_inprocess_open(options, &executor->cancelled, &executor->inprocess, err);
+        status =
+            wt_inprocess_open(options, &executor->cancelled, &executor->inprocess, err);
     else if (status == NACRE_OK)
-        status = wt_pool_open(executor->zygote, options, &executor->cpu_share, &executor->pool,
-                              err);
+        status = wt_pool_open(executor->zygote, options, &executor->cpu_share,
+                              &executor->pool, err);
     return status;
 }
 
@@ -168,8 +173,8 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 static enum nacre_status write_call(const struct wt_worker *worker,
                                     const struct nacre_plan *plan,
                                     const struct nacre_tool *tool,
-                                    const struct nacre_request *request, uint64_t deadline_ns,
-                                    struct nacre_error *err)
+                                    const struct nacre_request *request,
+                                    uint64_t deadline_ns, struct nacre_error *err)
 {
     struct wt_share *share = worker->share;
     struct wt_cursor cursor = { share->text, share->text + sizeof(share->text), false };
@@ -206,7 +211,8 @@ static bool hand_over(struct wt_worker *worker, const struct nacre_request *requ
 {
     const struct wt_message message = { .request = WT_REQUEST_NONE };
 
-    if (request->input_fd >= 0 && !wt_send(worker->control, &message, &request->input_fd, 1))
+    if (request->input_fd >= 0 &&
+        !wt_send(worker->control, &message, &request->input_fd, 1))
         return false;
     atomic_store(&worker->share->word, (uint32_t)worker->child.pid | FUTEX_WAITERS);
     wt_futex_wake(&worker->share->word);
@@ -253,7 +259,8 @@ static void pin(struct wt_worker *worker)
 static void unpin(const struct executor *executor, struct wt_worker *worker)
 {
     if (worker->pinned_cpu >= 0)
-        (void)sched_setaffinity(worker->child.pid, sizeof(executor->cpus), &executor->cpus);
+        (void)sched_setaffinity(worker->child.pid, sizeof(executor->cpus),
+                                &executor->cpus);
     worker->pinned_cpu = -1;
 }
 
@@ -325,7 +332,8 @@ static void end_by_force(struct executor *executor, struct wt_worker *worker,
 }
 
 static enum nacre_status call(struct executor *executor, struct wt_worker *worker,
-                              const struct nacre_plan *plan, const struct nacre_tool *tool,
+                              const struct nacre_plan *plan,
+                              const struct nacre_tool *tool,
                               const struct nacre_request *request, uint64_t deadline_ns,
                               struct nacre_result *result, bool *ret_healthy,
                               struct nacre_error *err)
@@ -356,9 +364,10 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
     if (status != NACRE_OK)
         return status;
     drain(worker, request, shown);
-    return wt_result_record(&share->record, (const unsigned char *[]){ output_of(worker, 0),
-                                                                       output_of(worker, 1) },
-                            worker->output_bytes_max, plan, request, result, err);
+    return wt_result_record(
+        &share->record,
+        (const unsigned char *[]){ output_of(worker, 0), output_of(worker, 1) },
+        worker->output_bytes_max, plan, request, result, err);
 }
 
 /* Says what is wrong with a module before any time is spent on it. */
@@ -374,7 +383,8 @@ static enum nacre_status check_module(const struct nacre_tool *tool,
     if (status != NACRE_OK)
         return status;
     if (info->refused[0])
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%.100s: %s", tool->name, info->refused);
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%.100s: %s", tool->name,
+                          info->refused);
     for (uint32_t i = 0; i < info->import_count && used < sizeof(names); i++) {
         const struct nacre_module_item *item = &info->imports[i];
 
@@ -384,19 +394,23 @@ static enum nacre_status check_module(const struct nacre_tool *tool,
     }
     if (names[0])
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%.100s imports what nacre does not have: %s", tool->name, names);
+                          "%.100s imports what nacre does not have: %s", tool->name,
+                          names);
     if (info->is_reactor && !request->invoke)
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%.100s is a reactor (it has no _start): name one of its exports with "
-                          "--invoke; 'nacre inspect' lists them",
-                          tool->name);
+        return nacre_fail(
+            err, NACRE_ERR_NOT_RUNNABLE,
+            "%.100s is a reactor (it has no _start): name one of its exports with "
+            "--invoke; 'nacre inspect' lists them",
+            tool->name);
     return NACRE_OK;
 }
 
-static enum nacre_status worker_for(struct executor *executor, const struct nacre_plan *plan,
+static enum nacre_status worker_for(struct executor *executor,
+                                    const struct nacre_plan *plan,
                                     const struct nacre_tool *tool,
-                                    const struct nacre_request *request, uint64_t deadline_ns,
-                                    uint64_t *ret_compile_ns, struct wt_worker **ret_worker,
+                                    const struct nacre_request *request,
+                                    uint64_t deadline_ns, uint64_t *ret_compile_ns,
+                                    struct wt_worker **ret_worker,
                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int code_fd = -1;
@@ -414,11 +428,12 @@ static enum nacre_status worker_for(struct executor *executor, const struct nacr
     }
     status = check_module(tool, request, err);
     if (status == NACRE_OK)
-        status = wt_source_get(executor->source, executor->zygote, tool, deadline_ns, &code_fd,
-                               ret_compile_ns, err);
+        status = wt_source_get(executor->source, executor->zygote, tool, deadline_ns,
+                               &code_fd, ret_compile_ns, err);
     if (status != NACRE_OK)
         return status;
-    return wt_pool_make(executor->pool, &key, plan, tool, code_fd, deadline_ns, ret_worker, err);
+    return wt_pool_make(executor->pool, &key, plan, tool, code_fd, deadline_ns,
+                        ret_worker, err);
 }
 
 /* Time was up before the guest began, or the caller did not want to wait any longer: an
@@ -434,10 +449,11 @@ static enum nacre_status timed_out(struct executor *executor, struct nacre_resul
 }
 
 /* An idle worker may die just before it is needed: then nothing has happened yet. */
-static bool died_unbegun(const struct wt_worker *worker, const struct nacre_result *result)
+static bool died_unbegun(const struct wt_worker *worker,
+                         const struct nacre_result *result)
 {
-    return result->outcome == NACRE_OUTCOME_KILLED && !atomic_load(&worker->share->begun) &&
-           worker->child.pid == 0;
+    return result->outcome == NACRE_OUTCOME_KILLED &&
+           !atomic_load(&worker->share->begun) && worker->child.pid == 0;
 }
 
 /* Nothing of a run that never began is told, whatever its worker left. */
@@ -452,7 +468,8 @@ static void forget_run(struct nacre_result *result)
     result->denials_seen = 0;
 }
 
-static enum nacre_status run_in_worker(struct executor *executor, const struct nacre_plan *plan,
+static enum nacre_status run_in_worker(struct executor *executor,
+                                       const struct nacre_plan *plan,
                                        const struct nacre_tool *tool,
                                        const struct nacre_request *request,
                                        uint64_t deadline_ns, struct nacre_result *result,
@@ -469,7 +486,8 @@ static enum nacre_status run_in_worker(struct executor *executor, const struct n
             return timed_out(executor, result, err);
         if (status != NACRE_OK)
             return status;
-        status = call(executor, worker, plan, tool, request, deadline_ns, result, &healthy, err);
+        status = call(executor, worker, plan, tool, request, deadline_ns, result,
+                      &healthy, err);
         again = status == NACRE_OK && !retried && !atomic_load(&executor->cancelled) &&
                 died_unbegun(worker, result);
         if (again)
@@ -482,10 +500,12 @@ static enum nacre_status run_in_worker(struct executor *executor, const struct n
     return status;
 }
 
-static enum nacre_status executor_run(struct nacre_executor *base, const struct nacre_plan *plan,
+static enum nacre_status executor_run(struct nacre_executor *base,
+                                      const struct nacre_plan *plan,
                                       const struct nacre_tool *tool,
                                       const struct nacre_request *request,
-                                      struct nacre_result *result, struct nacre_error *err)
+                                      struct nacre_result *result,
+                                      struct nacre_error *err)
 {
     struct executor *executor = executor_of(base);
     uint64_t deadline_ns = nacre_clock_ns() + plan->limits.wall_ms_max * NACRE_NS_PER_MS;
@@ -506,7 +526,8 @@ static enum nacre_status executor_run(struct nacre_executor *base, const struct 
         if (status != NACRE_OK)
             return status;
     }
-    return wt_inprocess_run(executor->inprocess, plan, tool, request, deadline_ns, result, err);
+    return wt_inprocess_run(executor->inprocess, plan, tool, request, deadline_ns, result,
+                            err);
 }
 
 static void executor_cancel(struct nacre_executor *base, int signal)
@@ -529,13 +550,14 @@ const struct nacre_executor_ops nacre_wasm_executor = {
 
 /* ---- the cache, for whoever looks after it ---- */
 
-static enum nacre_status cache_of(struct nacre_executor *base, struct wt_cache **ret_cache,
-                                  struct nacre_error *err)
+static enum nacre_status cache_of(struct nacre_executor *base,
+                                  struct wt_cache **ret_cache, struct nacre_error *err)
 {
     assert(base->ops == &nacre_wasm_executor);
     *ret_cache = wt_source_cache(executor_of(base)->source);
     if (!*ret_cache)
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "this engine keeps no compiled code");
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "this engine keeps no compiled code");
     return NACRE_OK;
 }
 

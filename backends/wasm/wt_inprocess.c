@@ -127,7 +127,8 @@ enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options
                                     struct wt_inprocess **ret_inprocess,
                                     struct nacre_error *err)
 {
-    NACRE_AUTO(wt_inprocess_guard) struct wt_inprocess *inprocess = calloc(1, sizeof(*inprocess));
+    NACRE_AUTO(wt_inprocess_guard)
+    struct wt_inprocess *inprocess = calloc(1, sizeof(*inprocess));
     pthread_condattr_t monotonic;
     enum nacre_status status;
 
@@ -148,7 +149,8 @@ enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options
         return status;
     errno = start_watchman(inprocess);
     if (errno != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "can't start the thread that watches deadlines");
+        return nacre_fail(err, NACRE_ERR_IO,
+                          "can't start the thread that watches deadlines");
     inprocess->watching = true;
     *ret_inprocess = wt_inprocess_take(&inprocess);
     return NACRE_OK;
@@ -220,8 +222,9 @@ bool wt_inprocess_has(struct wt_inprocess *inprocess, const struct nacre_tool *t
     return has;
 }
 
-enum nacre_status wt_inprocess_load(struct wt_inprocess *inprocess, const struct nacre_tool *tool,
-                                    int code_fd, struct nacre_error *err)
+enum nacre_status wt_inprocess_load(struct wt_inprocess *inprocess,
+                                    const struct nacre_tool *tool, int code_fd,
+                                    struct nacre_error *err)
 {
     NACRE_AUTO(wt_code_guard) struct wt_code *code = NULL;
     struct loaded *loaded;
@@ -245,14 +248,16 @@ enum nacre_status wt_inprocess_load(struct wt_inprocess *inprocess, const struct
 /* ---- cells ---- */
 
 static enum nacre_status fill_mounts(struct wt_inprocess *inprocess, struct cell *cell,
-                                     const struct nacre_plan *plan, struct nacre_error *err)
+                                     const struct nacre_plan *plan,
+                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) int *fds = NULL;
     struct wt_cursor cursor;
     uint32_t fd_count = 0;
     enum nacre_status status;
 
-    status = nacre_mounts_open(plan, inprocess->options->protected_paths, &cell->mounts, err);
+    status =
+        nacre_mounts_open(plan, inprocess->options->protected_paths, &cell->mounts, err);
     if (status != NACRE_OK)
         return status;
     fds = calloc(cell->mounts.count + 1u, sizeof(*fds));
@@ -268,7 +273,8 @@ static enum nacre_status fill_mounts(struct wt_inprocess *inprocess, struct cell
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the mounts' names are over %d bytes",
                           TEXT_BYTES);
     cursor = (struct wt_cursor){ cell->text, cell->text + TEXT_BYTES, false };
-    return wt_mounts_unpack(&cursor, cell->mounts.count, fds, fd_count, &cell->wasi_mounts, err);
+    return wt_mounts_unpack(&cursor, cell->mounts.count, fds, fd_count,
+                            &cell->wasi_mounts, err);
 }
 
 static enum nacre_status fill_scratch(struct wt_inprocess *inprocess, struct cell *cell,
@@ -280,7 +286,8 @@ static enum nacre_status fill_scratch(struct wt_inprocess *inprocess, struct cel
         return NACRE_OK;
     (void)pthread_mutex_lock(&inprocess->lock);
     if (!inprocess->scratch)
-        status = nacre_scratch_open(inprocess->options->scratch_dir, &inprocess->scratch, err);
+        status =
+            nacre_scratch_open(inprocess->options->scratch_dir, &inprocess->scratch, err);
     (void)pthread_mutex_unlock(&inprocess->lock);
     if (status != NACRE_OK)
         return status;
@@ -288,8 +295,8 @@ static enum nacre_status fill_scratch(struct wt_inprocess *inprocess, struct cel
 }
 
 static enum nacre_status fill(struct wt_inprocess *inprocess, struct cell *cell,
-                              const struct nacre_plan *plan, const struct nacre_tool *tool,
-                              struct nacre_error *err)
+                              const struct nacre_plan *plan,
+                              const struct nacre_tool *tool, struct nacre_error *err)
 {
     struct nacre_wasi_config config;
     enum nacre_status status;
@@ -320,7 +327,8 @@ static enum nacre_status fill(struct wt_inprocess *inprocess, struct cell *cell,
 }
 
 /* An idle cell for this plan and tool, or a new one. */
-static enum nacre_status take(struct wt_inprocess *inprocess, const struct nacre_plan *plan,
+static enum nacre_status take(struct wt_inprocess *inprocess,
+                              const struct nacre_plan *plan,
                               const struct nacre_tool *tool, struct cell **ret_cell,
                               struct nacre_error *err)
 {
@@ -329,7 +337,8 @@ static enum nacre_status take(struct wt_inprocess *inprocess, const struct nacre
     enum nacre_status status;
 
     (void)pthread_mutex_lock(&inprocess->lock);
-    for (struct cell **at = &inprocess->idle; *at && !cell; at = cell ? at : &(*at)->next) {
+    for (struct cell **at = &inprocess->idle; *at && !cell;
+         at = cell ? at : &(*at)->next) {
         if (memcmp(&(*at)->plan, &plan->digest, sizeof(plan->digest)) == 0 &&
             memcmp(&(*at)->tool, &tool->digest, sizeof(tool->digest)) == 0) {
             cell = *at;
@@ -430,7 +439,8 @@ static uint32_t text_count(const char *const *texts)
     return count;
 }
 
-/* Here no guest stands between the reply and us: that the host could not begin is true. */
+/* Here no guest stands between the reply and us: that the host could not begin is true.
+ */
 static enum nacre_status judge(const struct wt_inprocess *inprocess,
                                const struct wt_reply *reply, struct nacre_result *result,
                                struct nacre_error *err)
@@ -449,10 +459,12 @@ static enum nacre_status judge(const struct wt_inprocess *inprocess,
     return status;
 }
 
-enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct nacre_plan *plan,
+enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess,
+                                   const struct nacre_plan *plan,
                                    const struct nacre_tool *tool,
-                                   const struct nacre_request *request, uint64_t deadline_ns,
-                                   struct nacre_result *result, struct nacre_error *err)
+                                   const struct nacre_request *request,
+                                   uint64_t deadline_ns, struct nacre_result *result,
+                                   struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) const char **arguments = NULL;
     uint32_t argument_count = text_count(request->arguments);
@@ -487,16 +499,19 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess, const struct 
         .on_output = request->on_output ? show : NULL,
         .on_output_data = &stream,
     };
-    order = (struct wt_order){ .wasi = cell->wasi, .call = &call, .bounds = cell->bounds,
-                               .invoke = request->invoke, .cancelled = inprocess->cancelled };
+    order = (struct wt_order){ .wasi = cell->wasi,
+                               .call = &call,
+                               .bounds = cell->bounds,
+                               .invoke = request->invoke,
+                               .cancelled = inprocess->cancelled };
     order.bounds.fuel_max = plan->limits.fuel_max;
     begin(inprocess, cell, deadline_ns);
     wt_call_run(inprocess->engine, cell->code, &order, &cell->reply);
     status = judge(inprocess, &cell->reply, result, err);
     if (status == NACRE_OK)
-        status = wt_result_record(&cell->record,
-                                  (const unsigned char *[]){ call.output[0], call.output[1] },
-                                  cell->output_bytes_max, plan, request, result, err);
+        status = wt_result_record(
+            &cell->record, (const unsigned char *[]){ call.output[0], call.output[1] },
+            cell->output_bytes_max, plan, request, result, err);
     end(inprocess, cell, status != NACRE_ERR_BACKEND && !cell->reply.spent);
     return status;
 }

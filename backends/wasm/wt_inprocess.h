@@ -16,10 +16,9 @@
 struct wt_inprocess;
 
 /* Runs end when *cancelled is not 0 and a nudge tells them to look; borrowed for life. */
-NACRE_MUST_CHECK enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options,
-                                                     const _Atomic int *cancelled,
-                                                     struct wt_inprocess **ret_inprocess,
-                                                     struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status wt_inprocess_open(
+    const struct nacre_executor_options *options, const _Atomic int *cancelled,
+    struct wt_inprocess **ret_inprocess, struct nacre_error *err);
 void wt_inprocess_free(struct wt_inprocess *inprocess); /* accepts NULL */
 NACRE_OWNED(wt_inprocess)
 
@@ -29,7 +28,8 @@ void wt_inprocess_nudge(struct wt_inprocess *inprocess);
 /* Is the tool's code loaded?  If not, load it from a sealed memfd. */
 bool wt_inprocess_has(struct wt_inprocess *inprocess, const struct nacre_tool *tool);
 NACRE_MUST_CHECK enum nacre_status wt_inprocess_load(struct wt_inprocess *inprocess,
-                                                     const struct nacre_tool *tool, int code_fd,
+                                                     const struct nacre_tool *tool,
+                                                     int code_fd,
                                                      struct nacre_error *err);
 
 /* From several threads. */

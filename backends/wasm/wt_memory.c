@@ -150,16 +150,17 @@ static bool reserve(struct reservation *ret_space, size_t size)
         return true;
     }
     space = (struct reservation){ .reserved = size };
-    space.base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    space.base =
+        mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space.base == MAP_FAILED)
         return false;
     *ret_space = space;
     return true;
 }
 
-static wasmtime_error_t *memory_new(void *env, const wasm_memorytype_t *type, size_t minimum,
-                                    size_t maximum, size_t reserved, size_t guard,
-                                    wasmtime_linear_memory_t *ret_memory)
+static wasmtime_error_t *memory_new(void *env, const wasm_memorytype_t *type,
+                                    size_t minimum, size_t maximum, size_t reserved,
+                                    size_t guard, wasmtime_linear_memory_t *ret_memory)
 {
     struct wt_account *account = entered;
     struct memory *memory;

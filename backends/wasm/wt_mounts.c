@@ -26,8 +26,9 @@ void wt_mounts_pack(struct wt_cursor *cursor, const struct nacre_plan *plan,
     }
 }
 
-static enum nacre_status get_names(struct wt_cursor *cursor, const char *const **ret_names,
-                                   uint32_t *ret_count, struct nacre_error *err)
+static enum nacre_status get_names(struct wt_cursor *cursor,
+                                   const char *const **ret_names, uint32_t *ret_count,
+                                   struct nacre_error *err)
 {
     uint32_t count = wt_get_number(cursor);
     const char **names;
@@ -44,8 +45,9 @@ static enum nacre_status get_names(struct wt_cursor *cursor, const char *const *
     return NACRE_OK;
 }
 
-enum nacre_status wt_mounts_unpack(struct wt_cursor *cursor, uint32_t count, const int *fds,
-                                   uint32_t fd_count, struct nacre_wasi_mount **ret_mounts,
+enum nacre_status wt_mounts_unpack(struct wt_cursor *cursor, uint32_t count,
+                                   const int *fds, uint32_t fd_count,
+                                   struct nacre_wasi_mount **ret_mounts,
                                    struct nacre_error *err)
 {
     struct nacre_wasi_mount *mounts = calloc(count + 1u, sizeof(*mounts));

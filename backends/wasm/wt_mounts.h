@@ -16,8 +16,9 @@ void wt_mounts_pack(struct wt_cursor *cursor, const struct nacre_plan *plan,
  * order.  The names point into the cursor's text.  *ret_mounts is one heap block with
  * room for all; the caller frees it with wt_mounts_free().
  */
-NACRE_MUST_CHECK enum nacre_status wt_mounts_unpack(struct wt_cursor *cursor, uint32_t count,
-                                                    const int *fds, uint32_t fd_count,
+NACRE_MUST_CHECK enum nacre_status wt_mounts_unpack(struct wt_cursor *cursor,
+                                                    uint32_t count, const int *fds,
+                                                    uint32_t fd_count,
                                                     struct nacre_wasi_mount **ret_mounts,
                                                     struct nacre_error *err);
 void wt_mounts_free(struct nacre_wasi_mount *mounts, uint32_t count); /* accepts NULL */

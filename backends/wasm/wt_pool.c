@@ -32,8 +32,8 @@ struct wt_pool {
 
 enum nacre_status wt_pool_open(struct wt_zygote *zygote,
                                const struct nacre_executor_options *options,
-                               struct nacre_cpu_share *const *cpu_share, struct wt_pool **ret_pool,
-                               struct nacre_error *err)
+                               struct nacre_cpu_share *const *cpu_share,
+                               struct wt_pool **ret_pool, struct nacre_error *err)
 {
     struct wt_pool *pool = calloc(1, sizeof(*pool));
 
@@ -58,7 +58,8 @@ void wt_pool_free(struct wt_pool *pool)
         struct wt_worker *worker = pool->idle;
 
         pool->idle = worker->next;
-        /* The program ends now: init reaps what is dying, and there is nothing to tidy. */
+        /* The program ends now: init reaps what is dying, and there is nothing to tidy.
+         */
         if (pool->options->single_run && !worker->scratch[0] && !worker->group.name[0]) {
             (void)close(worker->child.pidfd);
             worker->child = (struct wt_child){ .pidfd = -1 };
@@ -135,8 +136,9 @@ int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker)
 
 /* ---- making one ---- */
 
-static enum nacre_status scratch_of(struct wt_pool *pool, char ret_name[NACRE_SCRATCH_NAME],
-                                    int *ret_fd, struct nacre_error *err)
+static enum nacre_status scratch_of(struct wt_pool *pool,
+                                    char ret_name[NACRE_SCRATCH_NAME], int *ret_fd,
+                                    struct nacre_error *err)
 {
     enum nacre_status status = NACRE_OK;
 
@@ -170,7 +172,8 @@ static enum nacre_status map_share(struct wt_worker *worker, int *ret_fd,
     return NACRE_OK;
 }
 
-static enum nacre_status write_setup(struct wt_worker *worker, const struct nacre_plan *plan,
+static enum nacre_status write_setup(struct wt_worker *worker,
+                                     const struct nacre_plan *plan,
                                      const struct nacre_open_mounts *mounts,
                                      struct nacre_error *err)
 {
@@ -200,26 +203,28 @@ static enum nacre_status await_walls(struct wt_worker *worker, uint64_t deadline
 
     while ((word = atomic_load(&share->word)) != 0) {
         if ((word & FUTEX_OWNER_DIED) || !wt_worker_lives(worker))
-            return nacre_fail(err, NACRE_ERR_BACKEND, "a worker died while it was set up");
+            return nacre_fail(err, NACRE_ERR_BACKEND,
+                              "a worker died while it was set up");
         if (nacre_clock_ns() >= deadline_ns)
-            return nacre_fail(err, NACRE_ERR_TIMEOUT, "the time was up before the guest began");
+            return nacre_fail(err, NACRE_ERR_TIMEOUT,
+                              "the time was up before the guest began");
         (void)wt_futex_wait(&share->word, word, SETUP_SLICE_NS);
     }
     if (atomic_load(&share->worker_tid) != (uint32_t)worker->child.pid) {
         status = share->reply.status;
         share->reply.reason[sizeof(share->reply.reason) - 1] = '\0';
-        return nacre_fail(err,
-                          status > NACRE_OK && status < NACRE_STATUS_COUNT ? status
-                                                                           : NACRE_ERR_BACKEND,
-                          "%.400s", share->reply.reason);
+        return nacre_fail(
+            err,
+            status > NACRE_OK && status < NACRE_STATUS_COUNT ? status : NACRE_ERR_BACKEND,
+            "%.400s", share->reply.reason);
     }
     return NACRE_OK;
 }
 
 static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
                                const struct nacre_plan *plan,
-                               const struct nacre_open_mounts *mounts, int share_fd, int code_fd,
-                               struct nacre_error *err)
+                               const struct nacre_open_mounts *mounts, int share_fd,
+                               int code_fd, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int scratch_fd = -1;
     NACRE_AUTO(nacre_fd_guard) int theirs = -1;
@@ -250,9 +255,9 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
     for (uint32_t i = 0; i < mounts->count; i++)
         if (mounts->items[i].fd >= 0)
             fds[count++] = mounts->items[i].fd;
-    status = wt_zygote_fork(pool->zygote,
-                            pool->options->single_run ? WT_REQUEST_BECOME : WT_REQUEST_SPAWN,
-                            fds, count, &worker->child, err);
+    status = wt_zygote_fork(
+        pool->zygote, pool->options->single_run ? WT_REQUEST_BECOME : WT_REQUEST_SPAWN,
+        fds, count, &worker->child, err);
     if (status == NACRE_OK && plan->limits.cpu_shares > 0)
         status = nacre_cpu_share_apply(*pool->cpu_share, worker->child.pid,
                                        plan->limits.cpu_shares, &worker->group, err);
@@ -260,8 +265,9 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
 }
 
 enum nacre_status wt_pool_make(struct wt_pool *pool, const struct wt_key *key,
-                               const struct nacre_plan *plan, const struct nacre_tool *tool,
-                               int code_fd, uint64_t deadline_ns, struct wt_worker **ret_worker,
+                               const struct nacre_plan *plan,
+                               const struct nacre_tool *tool, int code_fd,
+                               uint64_t deadline_ns, struct wt_worker **ret_worker,
                                struct nacre_error *err)
 {
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };

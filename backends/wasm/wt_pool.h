@@ -34,11 +34,10 @@ struct wt_worker {
 
 struct wt_pool;
 
-NACRE_MUST_CHECK enum nacre_status wt_pool_open(struct wt_zygote *zygote,
-                                                const struct nacre_executor_options *options,
-                                                struct nacre_cpu_share *const *cpu_share,
-                                                struct wt_pool **ret_pool,
-                                                struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status wt_pool_open(
+    struct wt_zygote *zygote, const struct nacre_executor_options *options,
+    struct nacre_cpu_share *const *cpu_share, struct wt_pool **ret_pool,
+    struct nacre_error *err);
 void wt_pool_free(struct wt_pool *pool); /* kills what is idle; accepts NULL */
 
 /* An idle worker for `key`, or NULL. */
@@ -48,13 +47,10 @@ struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct wt_key *key);
  * A new worker, its walls raised and its module loaded.  NACRE_ERR_TIMEOUT when that
  * took longer than the deadline.
  */
-NACRE_MUST_CHECK enum nacre_status wt_pool_make(struct wt_pool *pool,
-                                                const struct wt_key *key,
-                                                const struct nacre_plan *plan,
-                                                const struct nacre_tool *tool, int code_fd,
-                                                uint64_t deadline_ns,
-                                                struct wt_worker **ret_worker,
-                                                struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status wt_pool_make(
+    struct wt_pool *pool, const struct wt_key *key, const struct nacre_plan *plan,
+    const struct nacre_tool *tool, int code_fd, uint64_t deadline_ns,
+    struct wt_worker **ret_worker, struct nacre_error *err);
 
 /* After a run: kept for the next, or ended for good with all that it left.  The
  * return value of drop is waitpid()'s status, or -1. */

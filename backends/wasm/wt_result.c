@@ -6,9 +6,11 @@
 
 #include "nacre/text.h"
 
-uint64_t wt_result_output(const struct nacre_wasi_record *record, int stream, uint64_t bytes_max)
+uint64_t wt_result_output(const struct nacre_wasi_record *record, int stream,
+                          uint64_t bytes_max)
 {
-    uint64_t used = atomic_load_explicit(&record->output_used[stream], memory_order_acquire);
+    uint64_t used =
+        atomic_load_explicit(&record->output_used[stream], memory_order_acquire);
 
     return used < bytes_max ? used : bytes_max;
 }
@@ -33,8 +35,8 @@ static void copy_text(char *ret_text, size_t size, const char *from, size_t from
     ret_text[used] = '\0';
 }
 
-static void copy_denials(const struct nacre_wasi_record *record, const struct nacre_plan *plan,
-                         struct nacre_result *result)
+static void copy_denials(const struct nacre_wasi_record *record,
+                         const struct nacre_plan *plan, struct nacre_result *result)
 {
     uint32_t count = record->denial_count;
 
@@ -66,8 +68,9 @@ static void copy_denials(const struct nacre_wasi_record *record, const struct na
 }
 
 static enum nacre_status copy_output(const struct nacre_wasi_record *record,
-                                     const unsigned char *const output[2], uint64_t bytes_max,
-                                     struct nacre_result *result, struct nacre_error *err)
+                                     const unsigned char *const output[2],
+                                     uint64_t bytes_max, struct nacre_result *result,
+                                     struct nacre_error *err)
 {
     struct nacre_buf *streams[2] = { &result->output, &result->errors };
 
@@ -102,16 +105,17 @@ static void killed(struct nacre_result *result)
 
 /*
  * A reply that no honest worker gives is a worker that was taken over.  One that says it
- * could not begin may be honest, but nobody can tell, and a guest must not be able to make
- * nacre say that nacre failed: both end as KILLED, with what is known in the reason.
+ * could not begin may be honest, but nobody can tell, and a guest must not be able to
+ * make nacre say that nacre failed: both end as KILLED, with what is known in the reason.
  */
-enum nacre_status wt_result_reply(const struct wt_reply *reply, struct nacre_result *result,
-                                  struct nacre_error *err)
+enum nacre_status wt_result_reply(const struct wt_reply *reply,
+                                  struct nacre_result *result, struct nacre_error *err)
 {
     uint32_t status = reply->status, outcome = reply->outcome, size = reply->values_size;
     char values[WT_VALUES_MAX], text[sizeof(result->reason)];
 
-    copy_text(result->reason, sizeof(result->reason), reply->reason, sizeof(reply->reason));
+    copy_text(result->reason, sizeof(result->reason), reply->reason,
+              sizeof(reply->reason));
     result->usage.fuel = reply->fuel;
     result->usage.fuel_exact = reply->fuel_exact != 0;
     result->usage.memory_bytes_peak = reply->memory_bytes_peak;
@@ -128,10 +132,12 @@ enum nacre_status wt_result_reply(const struct wt_reply *reply, struct nacre_res
     }
     if (size <= sizeof(values))
         memcpy(values, reply->values, size);
-    if (status != NACRE_OK || outcome == NACRE_OUTCOME_NONE || outcome >= NACRE_OUTCOME_KILLED ||
-        size > sizeof(values) || (size > 0 && !is_values(values, size))) {
+    if (status != NACRE_OK || outcome == NACRE_OUTCOME_NONE ||
+        outcome >= NACRE_OUTCOME_KILLED || size > sizeof(values) ||
+        (size > 0 && !is_values(values, size))) {
         killed(result);
-        (void)snprintf(result->reason, sizeof(result->reason), "the worker's reply made no sense");
+        (void)snprintf(result->reason, sizeof(result->reason),
+                       "the worker's reply made no sense");
         return NACRE_OK;
     }
     result->outcome = outcome;
@@ -141,8 +147,8 @@ enum nacre_status wt_result_reply(const struct wt_reply *reply, struct nacre_res
 }
 
 enum nacre_status wt_result_record(const struct nacre_wasi_record *record,
-                                   const unsigned char *const output[2], uint64_t bytes_max,
-                                   const struct nacre_plan *plan,
+                                   const unsigned char *const output[2],
+                                   uint64_t bytes_max, const struct nacre_plan *plan,
                                    const struct nacre_request *request,
                                    struct nacre_result *result, struct nacre_error *err)
 {
@@ -151,5 +157,6 @@ enum nacre_status wt_result_record(const struct nacre_wasi_record *record,
     result->usage.files_opened = record->files_opened;
     result->output_cut = atomic_load(&record->ending) == NACRE_WASI_OUTPUT_LIMIT;
     copy_denials(record, plan, result);
-    return request->stream_only ? NACRE_OK : copy_output(record, output, bytes_max, result, err);
+    return request->stream_only ? NACRE_OK
+                                : copy_output(record, output, bytes_max, result, err);
 }

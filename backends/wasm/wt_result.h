@@ -24,12 +24,10 @@ NACRE_MUST_CHECK enum nacre_status wt_result_reply(const struct wt_reply *reply,
                                                    struct nacre_error *err);
 
 /* What it did: output, counters, denials.  Holds also for a worker that was killed. */
-NACRE_MUST_CHECK enum nacre_status wt_result_record(const struct nacre_wasi_record *record,
-                                                    const unsigned char *const output[2],
-                                                    uint64_t bytes_max,
-                                                    const struct nacre_plan *plan,
-                                                    const struct nacre_request *request,
-                                                    struct nacre_result *result,
-                                                    struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status wt_result_record(
+    const struct nacre_wasi_record *record, const unsigned char *const output[2],
+    uint64_t bytes_max, const struct nacre_plan *plan,
+    const struct nacre_request *request, struct nacre_result *result,
+    struct nacre_error *err);
 
 #endif

@@ -21,7 +21,8 @@ size_t wt_share_size(uint64_t output_bytes_max)
     return in_pages(sizeof(struct wt_share)) + 2 * in_pages(output_bytes_max);
 }
 
-unsigned char *wt_share_output(struct wt_share *share, uint64_t output_bytes_max, int stream)
+unsigned char *wt_share_output(struct wt_share *share, uint64_t output_bytes_max,
+                               int stream)
 {
     return (unsigned char *)share + in_pages(sizeof(*share)) +
            (size_t)stream * in_pages(output_bytes_max);
@@ -32,8 +33,8 @@ int wt_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns
     struct timespec timeout = { .tv_sec = (time_t)(timeout_ns / NACRE_NS_PER_S),
                                 .tv_nsec = (long)(timeout_ns % NACRE_NS_PER_S) };
 
-    return (int)syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns ? &timeout : NULL,
-                        NULL, 0);
+    return (int)syscall(SYS_futex, word, FUTEX_WAIT, expected,
+                        timeout_ns ? &timeout : NULL, NULL, 0);
 }
 
 void wt_futex_wake(_Atomic uint32_t *word)
@@ -96,7 +97,8 @@ union control {
     char bytes[CMSG_SPACE(WT_FDS_MAX * sizeof(int))];
 };
 
-bool wt_send(int socket, const struct wt_message *message, const int *fds, uint32_t fd_count)
+bool wt_send(int socket, const struct wt_message *message, const int *fds,
+             uint32_t fd_count)
 {
     struct iovec part = { .iov_base = (void *)message, .iov_len = sizeof(*message) };
     union control control = { .bytes = { 0 } };
@@ -121,11 +123,14 @@ bool wt_send(int socket, const struct wt_message *message, const int *fds, uint3
     return sent == (ssize_t)sizeof(*message);
 }
 
-bool wt_receive(int socket, struct wt_message *ret_message, int *ret_fds, uint32_t *ret_count)
+bool wt_receive(int socket, struct wt_message *ret_message, int *ret_fds,
+                uint32_t *ret_count)
 {
     struct iovec part = { .iov_base = ret_message, .iov_len = sizeof(*ret_message) };
     union control control = { .bytes = { 0 } };
-    struct msghdr header = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes,
+    struct msghdr header = { .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes) };
     struct cmsghdr *got;
     ssize_t count;
@@ -144,7 +149,8 @@ bool wt_receive(int socket, struct wt_message *ret_message, int *ret_fds, uint32
         *ret_count = (uint32_t)((got->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(ret_fds, CMSG_DATA(got), *ret_count * sizeof(int));
     }
-    if (count != (ssize_t)sizeof(*ret_message) || (header.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
+    if (count != (ssize_t)sizeof(*ret_message) ||
+        (header.msg_flags & (MSG_CTRUNC | MSG_TRUNC))) {
         for (uint32_t i = 0; i < *ret_count; i++)
             (void)close(ret_fds[i]);
         *ret_count = 0;

@@ -61,9 +61,11 @@ struct wt_share {
 
 /* The whole mapping: the struct, then the buffers of stdout and stderr. */
 size_t wt_share_size(uint64_t output_bytes_max);
-unsigned char *wt_share_output(struct wt_share *share, uint64_t output_bytes_max, int stream);
+unsigned char *wt_share_output(struct wt_share *share, uint64_t output_bytes_max,
+                               int stream);
 
-int wt_futex_wait(_Atomic uint32_t *word, uint32_t expected, uint64_t timeout_ns); /* 0: none */
+int wt_futex_wait(_Atomic uint32_t *word, uint32_t expected,
+                  uint64_t timeout_ns); /* 0: none */
 void wt_futex_wake(_Atomic uint32_t *word);
 
 /* Texts and numbers one after another in a bounded area. */
@@ -104,7 +106,9 @@ struct wt_note {
 };
 
 /* Both return false with errno set; at the end of the stream errno is 0. */
-bool wt_send(int socket, const struct wt_message *message, const int *fds, uint32_t fd_count);
-bool wt_receive(int socket, struct wt_message *ret_message, int *ret_fds, uint32_t *ret_count);
+bool wt_send(int socket, const struct wt_message *message, const int *fds,
+             uint32_t fd_count);
+bool wt_receive(int socket, struct wt_message *ret_message, int *ret_fds,
+                uint32_t *ret_count);
 
 #endif

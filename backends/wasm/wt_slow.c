@@ -28,7 +28,8 @@ void wt_slow_set(const char *cache_dir, const struct nacre_digest *key, uint64_t
 
     if (!note_path(cache_dir, key, path))
         return;
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+              0600);
     if (fd >= 0)
         (void)!write(fd, text, (size_t)count);
 }

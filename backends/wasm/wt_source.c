@@ -170,7 +170,8 @@ static bool wait_child(const struct wt_source *source, const struct nacre_tool *
 }
 
 static enum nacre_status judge_child(const struct wt_note *note, int status,
-                                     const struct nacre_tool *tool, struct nacre_error *err)
+                                     const struct nacre_tool *tool,
+                                     struct nacre_error *err)
 {
     char text[sizeof(note->text)];
 
@@ -196,7 +197,8 @@ static enum nacre_status judge_child(const struct wt_note *note, int status,
 
 static enum nacre_status seal(int fd, struct nacre_error *err)
 {
-    if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+    if (fcntl(fd, F_ADD_SEALS,
+              F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't seal compiled code");
     return NACRE_OK;
 }
@@ -206,8 +208,8 @@ static enum nacre_status compile(struct wt_source *source, struct wt_zygote *zyg
                                  int *ret_fd, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int module_fd = -1;
-    NACRE_AUTO(nacre_fd_guard) int code_fd = memfd_create("nacre-code",
-                                                          MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    NACRE_AUTO(nacre_fd_guard)
+    int code_fd = memfd_create("nacre-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     NACRE_AUTO(nacre_fd_guard) int note_fd = memfd_create("nacre-note", MFD_CLOEXEC);
     struct wt_child child;
     struct wt_note *note;
@@ -227,10 +229,11 @@ static enum nacre_status compile(struct wt_source *source, struct wt_zygote *zyg
     ended = wait_child(source, tool, child.pidfd, deadline_ns);
     wait_status = wt_zygote_reap(zygote, &child);
     if (!ended)
-        return nacre_fail(err, NACRE_ERR_TIMEOUT,
-                          "compiling %.100s took longer than the run may last; compile it once "
-                          "with 'nacre cache add %.150s'",
-                          tool->name, tool->path);
+        return nacre_fail(
+            err, NACRE_ERR_TIMEOUT,
+            "compiling %.100s took longer than the run may last; compile it once "
+            "with 'nacre cache add %.150s'",
+            tool->name, tool->path);
     note = mmap(NULL, sizeof(*note), PROT_READ, MAP_SHARED, note_fd, 0);
     if (note == MAP_FAILED)
         return nacre_fail(err, NACRE_ERR_IO, "mmap");
@@ -260,18 +263,18 @@ static void keep(struct wt_source *source, const struct nacre_digest *key, int f
     (void)munmap(bytes, (size_t)info.st_size);
 }
 
-static enum nacre_status compile_and_keep(struct wt_source *source, struct wt_zygote *zygote,
-                                          const struct nacre_tool *tool,
-                                          const struct nacre_digest *key, uint64_t deadline_ns,
-                                          int *ret_fd, uint64_t *ret_compile_ns,
-                                          struct nacre_error *err)
+static enum nacre_status compile_and_keep(
+    struct wt_source *source, struct wt_zygote *zygote, const struct nacre_tool *tool,
+    const struct nacre_digest *key, uint64_t deadline_ns, int *ret_fd,
+    uint64_t *ret_compile_ns, struct nacre_error *err)
 {
     uint64_t start = nacre_clock_ns();
     enum nacre_status status = compile(source, zygote, tool, deadline_ns, ret_fd, err);
 
     if (status == NACRE_ERR_TIMEOUT && source->cache && deadline_ns > start &&
         !atomic_load(source->cancelled))
-        wt_slow_set(source->options->cache_dir, key, (deadline_ns - start) / NACRE_NS_PER_MS);
+        wt_slow_set(source->options->cache_dir, key,
+                    (deadline_ns - start) / NACRE_NS_PER_MS);
     if (status != NACRE_OK)
         return status;
     *ret_compile_ns = nacre_clock_ns() - start;
@@ -283,7 +286,8 @@ static enum nacre_status compile_and_keep(struct wt_source *source, struct wt_zy
 
 enum nacre_status wt_source_get(struct wt_source *source, struct wt_zygote *zygote,
                                 const struct nacre_tool *tool, uint64_t deadline_ns,
-                                int *ret_fd, uint64_t *ret_compile_ns, struct nacre_error *err)
+                                int *ret_fd, uint64_t *ret_compile_ns,
+                                struct nacre_error *err)
 {
     struct nacre_digest key = wt_cache_key(&tool->digest, wt_engine_config_text);
     int fd = held_get(source, &key);
@@ -311,12 +315,14 @@ enum nacre_status wt_source_get(struct wt_source *source, struct wt_zygote *zygo
     /* A little more than was not enough is not enough: two equal requests never leave
      * exactly the same time for compiling. */
     if (slow_ms > 0 && deadline_ns <= now + (slow_ms + slow_ms / 4 + 1) * NACRE_NS_PER_MS)
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%.100s is not compiled yet, and %" PRIu64
-                          " ms were not enough the last time; compile it once with 'nacre cache "
-                          "add %.150s'",
-                          tool->name, slow_ms, tool->path);
-    return compile_and_keep(source, zygote, tool, &key, deadline_ns, ret_fd, ret_compile_ns, err);
+        return nacre_fail(
+            err, NACRE_ERR_NOT_RUNNABLE,
+            "%.100s is not compiled yet, and %" PRIu64
+            " ms were not enough the last time; compile it once with 'nacre cache "
+            "add %.150s'",
+            tool->name, slow_ms, tool->path);
+    return compile_and_keep(source, zygote, tool, &key, deadline_ns, ret_fd,
+                            ret_compile_ns, err);
 }
 
 enum nacre_status wt_source_add(struct wt_source *source, struct wt_zygote *zygote,
@@ -326,9 +332,11 @@ enum nacre_status wt_source_add(struct wt_source *source, struct wt_zygote *zygo
     struct nacre_digest key = wt_cache_key(&tool->digest, wt_engine_config_text);
     uint64_t most_ms = (UINT64_MAX - nacre_clock_ns()) / NACRE_NS_PER_MS;
     uint64_t deadline_ns =
-        nacre_clock_ns() + (timeout_ms < most_ms ? timeout_ms : most_ms - 1) * NACRE_NS_PER_MS;
+        nacre_clock_ns() +
+        (timeout_ms < most_ms ? timeout_ms : most_ms - 1) * NACRE_NS_PER_MS;
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     uint64_t compile_ns;
 
-    return compile_and_keep(source, zygote, tool, &key, deadline_ns, &fd, &compile_ns, err);
+    return compile_and_keep(source, zygote, tool, &key, deadline_ns, &fd, &compile_ns,
+                            err);
 }

@@ -19,10 +19,9 @@ struct wt_source;
 
 /* `cache_dir` may be NULL: then nothing is kept beyond this process.  A compilation ends
  * when *cancelled is no longer 0, as if by the deadline; borrowed for life. */
-NACRE_MUST_CHECK enum nacre_status wt_source_open(const struct nacre_executor_options *options,
-                                                  const _Atomic int *cancelled,
-                                                  struct wt_source **ret_source,
-                                                  struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status wt_source_open(
+    const struct nacre_executor_options *options, const _Atomic int *cancelled,
+    struct wt_source **ret_source, struct nacre_error *err);
 void wt_source_free(struct wt_source *source); /* accepts NULL */
 NACRE_OWNED(wt_source)
 

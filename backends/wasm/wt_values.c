@@ -58,7 +58,8 @@ static bool parse_value(const char *text, wasmtime_valtype_kind_t kind,
         /* Infinity has to be asked for by name. */
         if (end == text || *end != '\0' || (errno == ERANGE && isinf(real)))
             return false;
-        if (kind == WASMTIME_VALTYPE_KIND_F32 && isfinite(real) && fabs(real) > (double)FLT_MAX)
+        if (kind == WASMTIME_VALTYPE_KIND_F32 && isfinite(real) &&
+            fabs(real) > (double)FLT_MAX)
             return false;
         if (kind == WASMTIME_VALTYPE_KIND_F32)
             *ret_value = (wasmtime_val_t){ .kind = WASMTIME_F32, .of.f32 = (float)real };
@@ -102,7 +103,8 @@ static const char *why_not(const wasm_valtype_vec_t *types)
     for (size_t i = 0; i < types->size; i++)
         if (!kind_name(kind_of(types->data[i])))
             return "it takes or gives something else than i32, i64, f32 and f64";
-    return types->size <= WT_VALUES_COUNT_MAX ? NULL : "it takes or gives more than 32 numbers";
+    return types->size <= WT_VALUES_COUNT_MAX ? NULL
+                                              : "it takes or gives more than 32 numbers";
 }
 _Static_assert(WT_VALUES_COUNT_MAX == 32, "as the sentence says");
 
@@ -123,8 +125,8 @@ bool wt_values_parse(struct wt_values *ret_values, wasmtime_context_t *context,
         return false;
     }
     if (parameters->size != argument_count) {
-        (void)snprintf(ret_text, text_size, "'%s' takes %zu arguments, %zu were given", shown,
-                       parameters->size, argument_count);
+        (void)snprintf(ret_text, text_size, "'%s' takes %zu arguments, %zu were given",
+                       shown, parameters->size, argument_count);
         return false;
     }
     for (size_t i = 0; i < argument_count; i++) {
@@ -132,8 +134,8 @@ bool wt_values_parse(struct wt_values *ret_values, wasmtime_context_t *context,
 
         if (!parse_value(arguments[i], kind, &ret_values->parameters[i])) {
             /* Not what was given: this goes to the audit log, and may be a secret. */
-            (void)snprintf(ret_text, text_size, "argument %zu of '%s' is not an %s", i + 1, shown,
-                           kind_name(kind));
+            (void)snprintf(ret_text, text_size, "argument %zu of '%s' is not an %s",
+                           i + 1, shown, kind_name(kind));
             return false;
         }
     }

@@ -62,8 +62,8 @@ static void own_the_word(_Atomic uint32_t *word)
     (void)syscall(SYS_set_robust_list, &head, sizeof(head));
 }
 
-static enum nacre_status read_mounts(struct worker *worker, const int *fds, uint32_t fd_count,
-                                     struct nacre_error *err)
+static enum nacre_status read_mounts(struct worker *worker, const int *fds,
+                                     uint32_t fd_count, struct nacre_error *err)
 {
     struct wt_cursor cursor;
 
@@ -73,10 +73,11 @@ static enum nacre_status read_mounts(struct worker *worker, const int *fds, uint
         return nacre_fail(err, NACRE_ERR_MEMORY, "set-up");
     /* The shared text is overwritten by the first call. */
     memcpy(worker->mount_text, worker->share->text, worker->setup.mount_text_bytes);
-    cursor = (struct wt_cursor){ worker->mount_text,
-                                 worker->mount_text + worker->setup.mount_text_bytes, false };
-    return wt_mounts_unpack(&cursor, worker->setup.mount_count, fds, fd_count, &worker->mounts,
-                            err);
+    cursor =
+        (struct wt_cursor){ worker->mount_text,
+                            worker->mount_text + worker->setup.mount_text_bytes, false };
+    return wt_mounts_unpack(&cursor, worker->setup.mount_count, fds, fd_count,
+                            &worker->mounts, err);
 }
 
 /* In this order: each wall is the last that still needs what the next one takes. */
@@ -117,7 +118,8 @@ static enum nacre_status raise_walls(struct worker *worker, struct nacre_error *
 }
 
 static enum nacre_status prepare(struct worker *worker, const struct wt_parts *parts,
-                                 const int *fds, uint32_t fd_count, struct nacre_error *err)
+                                 const int *fds, uint32_t fd_count,
+                                 struct nacre_error *err)
 {
     struct nacre_wasi_config config;
     struct sigaction action = { .sa_handler = on_deadline }; /* no SA_RESTART: EINTR */
@@ -204,7 +206,8 @@ static void serve_one(struct worker *worker)
         (void)close(call.input_fd);
 }
 
-_Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds, uint32_t fd_count)
+_Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds,
+                              uint32_t fd_count)
 {
     struct worker worker = { .scratch_fd = -1 };
     uint32_t running = (uint32_t)getpid() | FUTEX_WAITERS;
@@ -214,7 +217,8 @@ _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds, uint
 
     if (fd_count < 3 || fstat(fds[0], &info) != 0)
         _exit(1);
-    mapped = mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
+    mapped =
+        mmap(NULL, (size_t)info.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
     if (mapped == MAP_FAILED)
         _exit(1);
     (void)close(fds[0]);
@@ -224,8 +228,8 @@ _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds, uint
     atomic_store(&worker.share->word, running);
     if (prepare(&worker, parts, fds, fd_count, &err) != NACRE_OK) {
         worker.share->reply.status = err.status;
-        (void)snprintf(worker.share->reply.reason, sizeof(worker.share->reply.reason), "%s",
-                       err.text);
+        (void)snprintf(worker.share->reply.reason, sizeof(worker.share->reply.reason),
+                       "%s", err.text);
     } else {
         atomic_store(&worker.share->worker_tid, (uint32_t)getpid());
     }

@@ -81,8 +81,8 @@ static _Noreturn void be_child(const struct wt_parts *parts, enum wt_request req
 }
 
 /* Answers with this very process, and is a worker from then on. */
-static _Noreturn void serve_become(const struct wt_parts *parts, const int *fds, uint32_t count,
-                                   pid_t parent)
+static _Noreturn void serve_become(const struct wt_parts *parts, const int *fds,
+                                   uint32_t count, pid_t parent)
 {
     struct wt_message answer = { .request = WT_REQUEST_BECOME, .pid = getpid() };
     int pidfd = nacre_pidfd_open(getpid());
@@ -93,8 +93,8 @@ static _Noreturn void serve_become(const struct wt_parts *parts, const int *fds,
     be_child(parts, WT_REQUEST_BECOME, fds, count, parent);
 }
 
-static void serve_fork(const struct wt_parts *parts, enum wt_request request, const int *fds,
-                       uint32_t count)
+static void serve_fork(const struct wt_parts *parts, enum wt_request request,
+                       const int *fds, uint32_t count)
 {
     struct wt_message answer = { .request = request };
     pid_t zygote = getpid();
@@ -278,8 +278,9 @@ void wt_zygote_free(struct wt_zygote *zygote)
 /* One question and its answer, with the lock held; false with errno set.  A zygote that
  * has died is ended, and one that does not answer too: an answer that came late would be
  * taken for that of the next question. */
-static bool ask(struct wt_zygote *zygote, const struct wt_message *question, const int *fds,
-                uint32_t fd_count, struct wt_message *ret_answer, int *ret_fd)
+static bool ask(struct wt_zygote *zygote, const struct wt_message *question,
+                const int *fds, uint32_t fd_count, struct wt_message *ret_answer,
+                int *ret_fd)
 {
     int got[WT_FDS_MAX];
     uint32_t count = 0;
@@ -295,7 +296,8 @@ static bool ask(struct wt_zygote *zygote, const struct wt_message *question, con
         *ret_fd = got[0];
     for (uint32_t i = 1; i < count; i++)
         (void)close(got[i]);
-    if (!ok && (failure == 0 || failure == EPIPE || failure == ECONNRESET || failure == EAGAIN))
+    if (!ok &&
+        (failure == 0 || failure == EPIPE || failure == ECONNRESET || failure == EAGAIN))
         end(zygote);
     errno = failure;
     return ok;
@@ -335,10 +337,11 @@ static enum nacre_status ask_for_child(struct wt_zygote *zygote,
             return status;
         }
     }
-    return nacre_fail(err, NACRE_ERR_BACKEND,
-                      "the process that workers are forked from ends or does not answer%s%.200s",
-                      zygote->program ? "; is this the nacre program: " : "",
-                      zygote->program ? zygote->program : "");
+    return nacre_fail(
+        err, NACRE_ERR_BACKEND,
+        "the process that workers are forked from ends or does not answer%s%.200s",
+        zygote->program ? "; is this the nacre program: " : "",
+        zygote->program ? zygote->program : "");
 }
 
 enum nacre_status wt_zygote_fork(struct wt_zygote *zygote, enum wt_request request,

@@ -22,7 +22,8 @@ struct wt_zygote;
 NACRE_MUST_CHECK enum nacre_status wt_zygote_start(const char *program,
                                                    struct wt_zygote **ret_zygote,
                                                    struct nacre_error *err);
-void wt_zygote_free(struct wt_zygote *zygote); /* ends it and its children; accepts NULL */
+void wt_zygote_free(
+    struct wt_zygote *zygote); /* ends it and its children; accepts NULL */
 NACRE_OWNED(wt_zygote)
 
 /* A child of the zygote.  `pidfd` becomes readable when it has ended. */
@@ -53,7 +54,8 @@ struct wt_parts {
     wasm_engine_t *engine;
     wasmtime_linker_t *linker;
 };
-_Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds, uint32_t fd_count);
+_Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds,
+                              uint32_t fd_count);
 _Noreturn void wt_compile_main(const int *fds, uint32_t fd_count);
 
 #endif

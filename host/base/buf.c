@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 /* Room for `count` more bytes and a terminator. */
-static enum nacre_status reserve(struct nacre_buf *buf, size_t count, struct nacre_error *err)
+static enum nacre_status reserve(struct nacre_buf *buf, size_t count,
+                                 struct nacre_error *err)
 {
     size_t needed, doubled, wanted;
     char *grown;
@@ -19,7 +20,8 @@ static enum nacre_status reserve(struct nacre_buf *buf, size_t count, struct nac
 
     /* By subtraction: size + count could wrap, size_max - size cannot. */
     if (count > buf->size_max - buf->size)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over the limit of %zu bytes", buf->size_max);
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over the limit of %zu bytes",
+                          buf->size_max);
 
     needed = buf->size + count + 1;
     if (needed <= buf->allocated)
@@ -76,7 +78,8 @@ enum nacre_status nacre_buf_read(struct nacre_buf *buf, int fd, struct nacre_err
         size_t room = buf->size_max - buf->size;
         /* One byte past the limit is asked for, so that too much is seen. */
         char chunk[16384];
-        ssize_t got = read(fd, chunk, room + 1 < sizeof(chunk) ? room + 1 : sizeof(chunk));
+        ssize_t got =
+            read(fd, chunk, room + 1 < sizeof(chunk) ? room + 1 : sizeof(chunk));
         enum nacre_status status;
 
         if (got < 0 && errno == EINTR)

@@ -53,7 +53,8 @@ bool nacre_path_is_below(const char *path, const char *top, const char **ret_res
             return false;
         rest = path + 1;
     } else {
-        if (strncmp(path, top, length) != 0 || (path[length] != '\0' && path[length] != '/'))
+        if (strncmp(path, top, length) != 0 ||
+            (path[length] != '\0' && path[length] != '/'))
             return false;
         rest = path[length] == '/' ? path + length + 1 : path + length;
     }

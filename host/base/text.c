@@ -25,7 +25,8 @@ static size_t utf8_length(const unsigned char *bytes, size_t count)
             continue;
         if (forms[i].length > count)
             return 0;
-        if (forms[i].length > 1 && (bytes[1] < forms[i].low2 || bytes[1] > forms[i].high2))
+        if (forms[i].length > 1 &&
+            (bytes[1] < forms[i].low2 || bytes[1] > forms[i].high2))
             return 0;
         for (size_t k = 2; k < forms[i].length; k++)
             if ((bytes[k] & 0xc0) != 0x80)

@@ -58,7 +58,8 @@ static int remove_level(int top_fd, const char *name, uint64_t *serial)
 
         if (failure == ENOTEMPTY || failure == EEXIST) {
             do {
-                (void)snprintf(moved, sizeof(moved), ".nacre-moved-%" PRIu64, (*serial)++);
+                (void)snprintf(moved, sizeof(moved), ".nacre-moved-%" PRIu64,
+                               (*serial)++);
                 failure = renameat2(dirfd(dir), entry->d_name, top_fd, moved,
                                     1 /* NOREPLACE */) == 0 ? 0 : errno;
             } while (failure == EEXIST);
@@ -89,7 +90,8 @@ static enum nacre_status empty(DIR *dir, struct nacre_error *err)
         again = false;
         rewinddir(dir);
         while ((entry = readdir(dir)) != NULL) {
-            int failure = is_dots(entry->d_name) ? 0 : remove_one(dirfd(dir), entry->d_name);
+            int failure =
+                is_dots(entry->d_name) ? 0 : remove_one(dirfd(dir), entry->d_name);
 
             if (failure == ENOTEMPTY || failure == EEXIST) {
                 again = true;
@@ -112,7 +114,8 @@ enum nacre_status nacre_tree_empty(int dir_fd, struct nacre_error *err)
     return empty(dir, err);
 }
 
-enum nacre_status nacre_tree_remove(int parent_fd, const char *name, struct nacre_error *err)
+enum nacre_status nacre_tree_remove(int parent_fd, const char *name,
+                                    struct nacre_error *err)
 {
     NACRE_AUTO(dir_guard) DIR *dir = NULL;
     enum nacre_status status;

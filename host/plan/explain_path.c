@@ -237,9 +237,10 @@ static void fill_answer(const struct question *question, struct nacre_answer *an
     if (!is_visible(question->at)) {
         answer_invisible(question, denied, answer);
     } else if (!denied && is_hook(question)) {
-        nacre_answer_say(answer, "(built in)", 0, (struct nacre_place){ 0 },
-                         "%s is closed: git would run on the host what a guest puts there",
-                         question->shown);
+        nacre_answer_say(
+            answer, "(built in)", 0, (struct nacre_place){ 0 },
+            "%s is closed: git would run on the host what a guest puts there",
+            question->shown);
         nacre_answer_fix(answer, "mount it read-only: then it can be read");
     } else if (!denied) {
         answer_visible(question, answer);

@@ -147,14 +147,16 @@ static void say_hooks(struct draft *draft)
     struct nacre_decision decision = {
         .rule = "(built in)",
         .verdict = NACRE_VERDICT_DENY,
-        .what = NACRE_HOOKS " of a writable mount: git would run on the host what a guest "
-                            "puts there",
+        .what =
+            NACRE_HOOKS " of a writable mount: git would run on the host what a guest "
+                        "puts there",
         .mechanism = DENIED_WALL,
         .fix = "mount it read-only: then it can be read",
     };
 
     for (uint32_t i = 0; i < draft->plan->mount_count; i++) {
-        if (nacre_has_hooks(draft->plan->mounts[i].host, draft->plan->mounts[i].writable)) {
+        if (nacre_has_hooks(draft->plan->mounts[i].host,
+                            draft->plan->mounts[i].writable)) {
             nacre_draft_add(draft, &decision);
             return;
         }
@@ -250,7 +252,8 @@ static bool fill_mounts(struct draft *draft, const struct candidates *list)
             return false;
     /* A guest that could rewrite its policy would grant itself the world next time. */
     return !draft->policy->file ||
-           add_name(plan->denied_host_paths, &plan->denied_host_count, draft->policy->file);
+           add_name(plan->denied_host_paths, &plan->denied_host_count,
+                    draft->policy->file);
 }
 
 void nacre_draft_filesystem(struct draft *draft)

@@ -37,18 +37,20 @@ static enum nacre_status open_audit(struct nacre_engine *engine,
 
     if (options->audit_off)
         return NACRE_OK;
-    status = nacre_audit_open(engine->places.audit_path, engine->places.key_dir, &engine->audit,
-                              notice, sizeof(notice), err);
+    status = nacre_audit_open(engine->places.audit_path, engine->places.key_dir,
+                              &engine->audit, notice, sizeof(notice), err);
     if (status == NACRE_OK && notice[0] && options->on_notice)
         options->on_notice(options->callback_data, notice);
     return status;
 }
 
 enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
-                                    struct nacre_engine **ret_engine, struct nacre_error *err)
+                                    struct nacre_engine **ret_engine,
+                                    struct nacre_error *err)
 {
     static const struct nacre_engine_options defaults;
-    NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = calloc(1, sizeof(*engine));
+    NACRE_AUTO(nacre_engine_guard)
+    struct nacre_engine *engine = calloc(1, sizeof(*engine));
     enum nacre_status status;
 
     if (!engine)
@@ -84,7 +86,8 @@ void nacre_engine_free(struct nacre_engine *engine)
 }
 
 enum nacre_status nacre_engine_policy(struct nacre_engine *engine, const char *reference,
-                                      struct nacre_policy **ret_policy, struct nacre_error *err)
+                                      struct nacre_policy **ret_policy,
+                                      struct nacre_error *err)
 {
     if (!reference)
         return nacre_policy_most_restrictive(ret_policy, err);
@@ -122,8 +125,9 @@ const char *nacre_engine_key_dir(const struct nacre_engine *engine)
     return engine->places.key_dir;
 }
 
-enum nacre_status nacre_cache_add(struct nacre_engine *engine, const struct nacre_tool *tool,
-                                  uint64_t timeout_ms, struct nacre_error *err)
+enum nacre_status nacre_cache_add(struct nacre_engine *engine,
+                                  const struct nacre_tool *tool, uint64_t timeout_ms,
+                                  struct nacre_error *err)
 {
     return nacre_wasm_cache_add(engine->executors[0], tool, timeout_ms, err);
 }

@@ -63,8 +63,8 @@ static const char *executor_name(enum nacre_level level)
     return "";
 }
 
-enum nacre_status nacre_executor_select(struct nacre_executor *const executors[], uint32_t count,
-                                        const struct nacre_plan *plan,
+enum nacre_status nacre_executor_select(struct nacre_executor *const executors[],
+                                        uint32_t count, const struct nacre_plan *plan,
                                         struct nacre_executor **ret_executor,
                                         struct nacre_error *err)
 {
@@ -85,12 +85,12 @@ enum nacre_status nacre_executor_select(struct nacre_executor *const executors[]
         }
         for (uint32_t bit = 0; bit < 32 && used < sizeof(missing); bit++)
             if (lacking & UINT32_C(1) << bit)
-                used += (size_t)snprintf(missing + used, sizeof(missing) - used, "%s%s",
-                                         used ? ", " : "",
-                                         nacre_feature_name((enum nacre_feature)(1u << bit)));
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s can't enforce here: %s", wanted,
-                          missing);
+                used += (size_t)snprintf(
+                    missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
+                    nacre_feature_name((enum nacre_feature)(1u << bit)));
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s can't enforce here: %s",
+                          wanted, missing);
     }
-    return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s: its executor is not in this build",
-                      wanted);
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "level %s: its executor is not in this build", wanted);
 }

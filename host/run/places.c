@@ -27,8 +27,9 @@ static const char *home(void)
 }
 
 /* `given`, or $VARIABLE/TAIL, or ~/FALLBACK/TAIL. */
-static enum nacre_status find(const char *given, const char *variable, const char *fallback,
-                              const char *tail, char **ret_path, struct nacre_error *err)
+static enum nacre_status find(const char *given, const char *variable,
+                              const char *fallback, const char *tail, char **ret_path,
+                              struct nacre_error *err)
 {
     const char *base = getenv(variable);
     char path[PATH_MAX];
@@ -41,12 +42,14 @@ static enum nacre_status find(const char *given, const char *variable, const cha
         length = snprintf(path, sizeof(path), "%s/%s", base, tail);
     } else {
         if (!home())
-            return nacre_fail(err, NACRE_ERR_IO, "no home directory: set HOME or %s", variable);
+            return nacre_fail(err, NACRE_ERR_IO, "no home directory: set HOME or %s",
+                              variable);
         length = snprintf(path, sizeof(path), "%s/%s/%s", home(), fallback, tail);
     }
     if (length >= (int)sizeof(path))
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the path of HOME or %s is over %zu bytes",
-                          variable, sizeof(path) - 1);
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "the path of HOME or %s is over %zu bytes", variable,
+                          sizeof(path) - 1);
     return keep(ret_path, path, err);
 }
 
@@ -65,7 +68,8 @@ static bool program_dir(char ret_path[PATH_MAX])
 }
 
 static enum nacre_status find_policy_dirs(const struct nacre_engine_options *options,
-                                          struct nacre_places *places, struct nacre_error *err)
+                                          struct nacre_places *places,
+                                          struct nacre_error *err)
 {
     char near[2][PATH_MAX + 32], program[PATH_MAX];
     const char *found[POLICY_DIRS_MAX + 1] = { NULL };
@@ -85,7 +89,8 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
         found[count++] = users;
         if (program_dir(program)) {
             (void)snprintf(near[0], sizeof(near[0]), "%s/../policies", program);
-            (void)snprintf(near[1], sizeof(near[1]), "%s/../share/nacre/policies", program);
+            (void)snprintf(near[1], sizeof(near[1]), "%s/../share/nacre/policies",
+                           program);
             found[count++] = near[0];
             found[count++] = near[1];
         }
@@ -102,7 +107,8 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
 
 /* Who is spawned as the zygote; nobody when the process forks itself. */
 static enum nacre_status find_program(const struct nacre_engine_options *options,
-                                      struct nacre_places *places, struct nacre_error *err)
+                                      struct nacre_places *places,
+                                      struct nacre_error *err)
 {
     const char *path = getenv("PATH");
     char candidate[PATH_MAX];
@@ -122,9 +128,10 @@ static enum nacre_status find_program(const struct nacre_engine_options *options
         path += length;
         path += *path == ':';
     }
-    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                      "the nacre program is not in PATH: name it in the engine's options or in "
-                      "NACRE_PROGRAM");
+    return nacre_fail(
+        err, NACRE_ERR_UNAVAILABLE,
+        "the nacre program is not in PATH: name it in the engine's options or in "
+        "NACRE_PROGRAM");
 }
 
 /* What a guest must not write, or it would rule over the runs that follow. */
@@ -149,7 +156,8 @@ static enum nacre_status protect(struct nacre_places *places, struct nacre_error
 }
 
 enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
-                                    struct nacre_places *ret_places, struct nacre_error *err)
+                                    struct nacre_places *ret_places,
+                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_places_clear) struct nacre_places places = { 0 };
     char audit[PATH_MAX];
@@ -158,8 +166,8 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
     status = find(options->state_dir, "XDG_STATE_HOME", ".local/state", "nacre",
                   &places.state_dir, err);
     if (status == NACRE_OK)
-        status = find(options->cache_dir, "XDG_CACHE_HOME", ".cache", "nacre", &places.cache_dir,
-                      err);
+        status = find(options->cache_dir, "XDG_CACHE_HOME", ".cache", "nacre",
+                      &places.cache_dir, err);
     if (status == NACRE_OK)
         status = find(options->key_dir, "XDG_CONFIG_HOME", ".config", "nacre/keys",
                       &places.key_dir, err);
@@ -169,9 +177,12 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
         status = find_program(options, &places, err);
     if (status != NACRE_OK)
         return status;
-    if (snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir) >= (int)sizeof(audit))
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path is too long");
-    status = keep(&places.audit_path, options->audit_path ? options->audit_path : audit, err);
+    if (snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir) >=
+        (int)sizeof(audit))
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "the state directory's path is too long");
+    status =
+        keep(&places.audit_path, options->audit_path ? options->audit_path : audit, err);
     if (status == NACRE_OK)
         status = protect(&places, err);
     if (status != NACRE_OK)

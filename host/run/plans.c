@@ -109,7 +109,8 @@ static struct kept *find(struct nacre_plans *plans, const struct key *key)
     for (struct kept **at = &plans->first; *at; at = &(*at)->next) {
         struct kept *found = *at;
 
-        if (found->key_size != key->size || memcmp(found->key, key->bytes, key->size) != 0)
+        if (found->key_size != key->size ||
+            memcmp(found->key, key->bytes, key->size) != 0)
             continue;
         *at = found->next;
         found->next = plans->first;
@@ -165,10 +166,12 @@ static enum nacre_status keep(struct nacre_plans *plans, const struct key *key,
     return NACRE_OK;
 }
 
-enum nacre_status nacre_plans_get(struct nacre_plans *plans, const struct nacre_policy *policy,
+enum nacre_status nacre_plans_get(struct nacre_plans *plans,
+                                  const struct nacre_policy *policy,
                                   const struct nacre_request *request,
                                   const struct nacre_plan **ret_plan,
-                                  struct nacre_result *ret_denials, struct nacre_error *err)
+                                  struct nacre_result *ret_denials,
+                                  struct nacre_error *err)
 {
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
     struct kept *kept = NULL;

@@ -22,13 +22,15 @@ static void make_run_id(struct nacre_engine *engine, char ret_id[NACRE_RUN_ID])
 }
 
 /* The policy or the plan said no: a result like any other. */
-static enum nacre_status denied(struct nacre_result *result, const struct nacre_error *err)
+static enum nacre_status denied(struct nacre_result *result,
+                                const struct nacre_error *err)
 {
     result->outcome = NACRE_OUTCOME_DENIED;
     if (result->denial_count == 0) {
         struct nacre_denial denial = { .place = { err->line, err->column } };
 
-        (void)snprintf(denial.code, sizeof(denial.code), "%s", nacre_status_name(err->status));
+        (void)snprintf(denial.code, sizeof(denial.code), "%s",
+                       nacre_status_name(err->status));
         (void)snprintf(denial.text, sizeof(denial.text), "%s", err->text);
         nacre_result_deny(result, &denial);
     }
@@ -48,8 +50,9 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
         struct nacre_answer answer = { 0 };
         struct nacre_error err;
 
-        if (!denial->path[0] || nacre_explain_path(record->policy, record->request,
-                                                   denial->path, &answer, &err) != NACRE_OK)
+        if (!denial->path[0] ||
+            nacre_explain_path(record->policy, record->request, denial->path, &answer,
+                               &err) != NACRE_OK)
             continue;
         /* What the policy would have let through was refused for what it is. */
         if (answer.read && answer.write)
@@ -72,9 +75,11 @@ static enum nacre_status run_planned(struct nacre_executor *executor,
     return is_refusal(status) ? denied(result, err) : status;
 }
 
-static enum nacre_status run_recorded(struct nacre_engine *engine, struct nacre_executor *executor,
+static enum nacre_status run_recorded(struct nacre_engine *engine,
+                                      struct nacre_executor *executor,
                                       const struct nacre_audit_run *record,
-                                      struct nacre_result *result, struct nacre_error *err)
+                                      struct nacre_result *result,
+                                      struct nacre_error *err)
 {
     uint64_t start_ns = nacre_clock_ns();
     struct nacre_error audit_err;
@@ -83,7 +88,8 @@ static enum nacre_status run_recorded(struct nacre_engine *engine, struct nacre_
     if (engine->audit)
         status = nacre_audit_begin(engine->audit, record, err);
     if (status != NACRE_OK)
-        return nacre_fail_context(err, "nothing was run: the audit record can't be written");
+        return nacre_fail_context(err,
+                                  "nothing was run: the audit record can't be written");
     if (executor)
         status = run_planned(executor, record, result, err);
     result->usage.wall_ns = nacre_clock_ns() - start_ns;
@@ -93,7 +99,8 @@ static enum nacre_status run_recorded(struct nacre_engine *engine, struct nacre_
                                          &audit_err) != NACRE_OK &&
         status == NACRE_OK) {
         *err = audit_err;
-        return nacre_fail_context(err, "the run ended, but its audit record can't be written");
+        return nacre_fail_context(err,
+                                  "the run ended, but its audit record can't be written");
     }
     return status;
 }
@@ -105,8 +112,8 @@ static enum nacre_status run_request(struct nacre_engine *engine,
                                      struct nacre_result *result, struct nacre_error *err)
 {
     struct nacre_executor *executor = NULL;
-    enum nacre_status status = nacre_plans_get(engine->plans, record->policy, record->request,
-                                               plan, result, err);
+    enum nacre_status status = nacre_plans_get(engine->plans, record->policy,
+                                               record->request, plan, result, err);
 
     if (status == NACRE_OK)
         status = nacre_executor_select(engine->executors, engine->executor_count, *plan,
@@ -120,14 +127,17 @@ static enum nacre_status run_request(struct nacre_engine *engine,
     return run_recorded(engine, executor, record, result, err);
 }
 
-enum nacre_status nacre_run(struct nacre_engine *engine, const struct nacre_policy *policy,
-                            const struct nacre_tool *tool, const struct nacre_request *request,
+enum nacre_status nacre_run(struct nacre_engine *engine,
+                            const struct nacre_policy *policy,
+                            const struct nacre_tool *tool,
+                            const struct nacre_request *request,
                             struct nacre_result **ret_result, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     const struct nacre_plan *plan = NULL;
-    struct nacre_audit_run record = { .request = request, .tool = tool, .tool_name = tool->name,
-                                      .policy = policy };
+    struct nacre_audit_run record = {
+        .request = request, .tool = tool, .tool_name = tool->name, .policy = policy
+    };
     enum nacre_status status = nacre_result_new(&result, err);
 
     if (status != NACRE_OK)

@@ -17,7 +17,8 @@ static enum nacre_status too_big(struct nacre_error *err)
 }
 
 /* Copies the file once; what is hashed, shown and run is this copy and no other. */
-static enum nacre_status copy(int from, int to, size_t *ret_count, struct nacre_error *err)
+static enum nacre_status copy(int from, int to, size_t *ret_count,
+                              struct nacre_error *err)
 {
     size_t total = 0;
 
@@ -34,16 +35,19 @@ static enum nacre_status copy(int from, int to, size_t *ret_count, struct nacre_
         if (total > NACRE_TOOL_BYTES_MAX) /* it grows while it is read */
             return too_big(err);
     }
-    if (fcntl(to, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+    if (fcntl(to, F_ADD_SEALS,
+              F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't seal the copy");
     *ret_count = total;
     return NACRE_OK;
 }
 
-static enum nacre_status open_module(const char *path, int *ret_fd, struct nacre_error *err)
+static enum nacre_status open_module(const char *path, int *ret_fd,
+                                     struct nacre_error *err)
 {
     /* O_NONBLOCK: a FIFO put in its place may not hang us. */
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    NACRE_AUTO(nacre_fd_guard)
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat info;
 
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -60,7 +64,8 @@ static enum nacre_status open_module(const char *path, int *ret_fd, struct nacre
     return NACRE_OK;
 }
 
-static enum nacre_status load(const char *path, struct nacre_tool *tool, struct nacre_error *err)
+static enum nacre_status load(const char *path, struct nacre_tool *tool,
+                              struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int from = -1;
     const char *slash = strrchr(path, '/');

@@ -183,8 +183,8 @@ static int tear_down(void **state)
     nacre_engine_free(fixture->engine);
     (void)snprintf(audit, sizeof(audit), "%s/state/audit.jsonl", fixture->dir);
     (void)snprintf(keys, sizeof(keys), "%s/keys", fixture->dir);
-    if (nacre_audit_verify(audit, keys, &report, &err) != NACRE_OK || report.open_runs != 0 ||
-        report.records == 0) {
+    if (nacre_audit_verify(audit, keys, &report, &err) != NACRE_OK ||
+        report.open_runs != 0 || report.records == 0) {
         print_error("audit: %s\n", err.text);
         failed = -1;
     }
@@ -302,7 +302,9 @@ static void a_trap_names_the_functions(void **state)
 static void an_export_is_invoked_with_typed_values(void **state)
 {
     const char *const arguments[] = { "-2", "44", "1.5", NULL };
-    struct nacre_request request = { .input_fd = -1, .invoke = "sum", .arguments = arguments };
+    struct nacre_request request = { .input_fd = -1,
+                                     .invoke = "sum",
+                                     .arguments = arguments };
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result =
         run(*state, small_policy, sum_wat, &request);
 
@@ -378,8 +380,8 @@ static void *call_often(void *data)
         NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
         struct nacre_error err;
 
-        if (nacre_run(caller->fixture->engine, caller->policy, caller->tool, &request, &result,
-                      &err) == NACRE_OK &&
+        if (nacre_run(caller->fixture->engine, caller->policy, caller->tool, &request,
+                      &result, &err) == NACRE_OK &&
             result->outcome == NACRE_OUTCOME_EXITED && result->output.size == 6)
             caller->good++;
     }

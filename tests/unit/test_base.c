@@ -104,10 +104,18 @@ static void each_path_has_one_spelling(void **state)
 static const struct {
     const char *path, *top, *rest;
 } belows[] = {
-    { "/work/a", "/work", "a" }, { "/work", "/work", "" },  { "/work-evil", "/work", NULL },
-    { "/a", "/", "a" },          { "/", "/", "" },          { "a", "/", NULL },
-    { "a/b", ".", "a/b" },       { ".", ".", "" },          { "/a", ".", NULL },
-    { "/wor", "/work", NULL },   { "data/x", "data", "x" }, { "database", "data", NULL },
+    { "/work/a", "/work", "a" },
+    { "/work", "/work", "" },
+    { "/work-evil", "/work", NULL },
+    { "/a", "/", "a" },
+    { "/", "/", "" },
+    { "a", "/", NULL },
+    { "a/b", ".", "a/b" },
+    { ".", ".", "" },
+    { "/a", ".", NULL },
+    { "/wor", "/work", NULL },
+    { "data/x", "data", "x" },
+    { "database", "data", NULL },
 };
 
 static void a_twin_with_the_same_prefix_is_not_below(void **state)
@@ -143,10 +151,13 @@ static void shown_text_cannot_drive_a_terminal(void **state)
 
     (void)state;
     assert_string_equal(nacre_text_shown(shown, "a\x1b[31mb\n"), "a\\x1b[31mb\\x0a");
-    assert_string_equal(nacre_text_shown(shown, "gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+    assert_string_equal(nacre_text_shown(shown, "gr\xc3\xbc\xc3\x9f"),
+                        "gr\xc3\xbc\xc3\x9f");
     assert_string_equal(nacre_text_shown(shown, "\xc2\x9b\xff"), "\\xc2\\x9b\\xff");
-    assert_string_equal(nacre_text_show(small, sizeof(small), "0123456789ab", 12), "01234567...");
-    assert_string_equal(nacre_text_show(small, sizeof(small), "0123456789a", 11), "0123456789a");
+    assert_string_equal(nacre_text_show(small, sizeof(small), "0123456789ab", 12),
+                        "01234567...");
+    assert_string_equal(nacre_text_show(small, sizeof(small), "0123456789a", 11),
+                        "0123456789a");
 }
 
 static void numbers_are_digits_and_nothing_else(void **state)
@@ -171,15 +182,17 @@ static void digests_match_the_published_vectors(void **state)
     char hex[NACRE_HEX];
 
     (void)state;
-    assert_string_equal(nacre_digest_hex(&digest, hex),
-                        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_string_equal(
+        nacre_digest_hex(&digest, hex),
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_true(nacre_digest_from_hex(hex, &again));
     assert_true(nacre_digest_equal(&digest, &again));
     hex[3] = 'g';
     assert_false(nacre_digest_from_hex(hex, &again));
     digest = nacre_hmac("key", 3, "The quick brown fox jumps over the lazy dog", 43);
-    assert_string_equal(nacre_digest_hex(&digest, hex),
-                        "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
+    assert_string_equal(
+        nacre_digest_hex(&digest, hex),
+        "f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8");
 }
 
 static void an_error_keeps_its_place_and_gains_context(void **state)
@@ -188,8 +201,9 @@ static void an_error_keeps_its_place_and_gains_context(void **state)
     char text[300];
 
     (void)state;
-    assert_int_equal(nacre_fail_at(&err, NACRE_ERR_PARSE, "p.yaml", 3, 9, "bad '%s'", "x"),
-                     NACRE_ERR_PARSE);
+    assert_int_equal(
+        nacre_fail_at(&err, NACRE_ERR_PARSE, "p.yaml", 3, 9, "bad '%s'", "x"),
+        NACRE_ERR_PARSE);
     assert_int_equal(nacre_fail_context(&err, "policy"), NACRE_ERR_PARSE);
     nacre_error_print(&err, text, sizeof(text));
     assert_string_equal(text, "p.yaml:3:9: policy: bad 'x'");

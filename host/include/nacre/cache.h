@@ -15,12 +15,12 @@ NACRE_MUST_CHECK enum nacre_status nacre_wasm_cache_add(struct nacre_executor *e
                                                         const struct nacre_tool *tool,
                                                         uint64_t timeout_ms,
                                                         struct nacre_error *err);
-NACRE_MUST_CHECK enum nacre_status nacre_wasm_cache_report(struct nacre_executor *executor,
-                                                           struct nacre_cache_report *ret_report,
-                                                           struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status nacre_wasm_cache_report(
+    struct nacre_executor *executor, struct nacre_cache_report *ret_report,
+    struct nacre_error *err);
 /* Remove all of it; *ret_removed tells what went. */
-NACRE_MUST_CHECK enum nacre_status nacre_wasm_cache_clear(struct nacre_executor *executor,
-                                                          struct nacre_cache_report *ret_removed,
-                                                          struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status nacre_wasm_cache_clear(
+    struct nacre_executor *executor, struct nacre_cache_report *ret_removed,
+    struct nacre_error *err);
 
 #endif

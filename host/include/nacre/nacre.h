@@ -5,10 +5,10 @@
  * libnacre: what an embedder includes.
  *
  *     struct nacre_engine *engine;  nacre_engine_open(NULL, &engine, &err);
- *     struct nacre_policy *policy;  nacre_engine_policy(engine, "workspace", &policy, &err);
- *     struct nacre_tool *tool;      nacre_tool_load("tool.wasm", &tool, &err);
- *     struct nacre_request request = { .input_fd = -1, .workspace = "/srv/work" };
- *     struct nacre_result *result;  nacre_run(engine, policy, tool, &request, &result, &err);
+ *     struct nacre_policy *policy;  nacre_engine_policy(engine, "workspace", &policy,
+ * &err); struct nacre_tool *tool;      nacre_tool_load("tool.wasm", &tool, &err); struct
+ * nacre_request request = { .input_fd = -1, .workspace = "/srv/work" }; struct
+ * nacre_result *result;  nacre_run(engine, policy, tool, &request, &result, &err);
  *     ... result->outcome, result->output ...
  *     nacre_result_free(result); nacre_tool_free(tool); nacre_policy_free(policy);
  *     nacre_engine_free(engine);
@@ -42,7 +42,7 @@ struct nacre_engine_options {
     bool in_process;          /* guests run in this process: see explain */
     const char *state_dir;    /* NULL: $XDG_STATE_HOME/nacre or ~/.local/state/nacre */
     const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/nacre or ~/.cache/nacre */
-    const char *key_dir;      /* NULL: $XDG_CONFIG_HOME/nacre/keys or ~/.config/nacre/keys */
+    const char *key_dir; /* NULL: $XDG_CONFIG_HOME/nacre/keys or ~/.config/nacre/keys */
     const char *const *policy_dirs; /* NULL: $NACRE_POLICY_DIR, ~/.config/nacre/policies,
                                        the policies/ installed with the program */
     const char *audit_path;   /* NULL: state_dir/audit.jsonl */
@@ -53,9 +53,9 @@ struct nacre_engine_options {
     void *callback_data;
 };
 
-NACRE_MUST_CHECK enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
-                                                     struct nacre_engine **ret_engine,
-                                                     struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status nacre_engine_open(
+    const struct nacre_engine_options *options, struct nacre_engine **ret_engine,
+    struct nacre_error *err);
 void nacre_engine_free(struct nacre_engine *engine); /* accepts NULL */
 NACRE_OWNED(nacre_engine)
 
@@ -97,11 +97,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_cache_add(struct nacre_engine *engine,
                                                    uint64_t timeout_ms,
                                                    struct nacre_error *err);
 
-NACRE_MUST_CHECK enum nacre_status nacre_cache_report(struct nacre_engine *engine,
-                                                      struct nacre_cache_report *ret_report,
-                                                      struct nacre_error *err);
-NACRE_MUST_CHECK enum nacre_status nacre_cache_clear(struct nacre_engine *engine,
-                                                     struct nacre_cache_report *ret_removed,
-                                                     struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status nacre_cache_report(
+    struct nacre_engine *engine, struct nacre_cache_report *ret_report,
+    struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status nacre_cache_clear(
+    struct nacre_engine *engine, struct nacre_cache_report *ret_removed,
+    struct nacre_error *err);
 
 #endif

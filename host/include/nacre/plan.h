@@ -87,7 +87,13 @@ struct nacre_limits {
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
 };
 
-#define NACRE_VERDICT_MAP(X) X(NONE, "none") X(GRANT, "grant") X(LIMIT, "limit") X(DENY, "deny") X(REFUSE, "refuse") X(NOTE, "note")
+#define NACRE_VERDICT_MAP(X) \
+    X(NONE, "none")          \
+    X(GRANT, "grant")        \
+    X(LIMIT, "limit")        \
+    X(DENY, "deny")          \
+    X(REFUSE, "refuse")      \
+    X(NOTE, "note")
 enum nacre_verdict {
 #define X(id, name) NACRE_VERDICT_##id,
     NACRE_VERDICT_MAP(X)
