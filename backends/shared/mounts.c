@@ -128,12 +128,16 @@ static enum nacre_status open_one(const struct nacre_plan *plan,
     char shown[NACRE_SHOWN];
 
     open_mount->fd = open(mount->host, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
-    if (open_mount->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+    if (open_mount->fd < 0 && errno == ENOTDIR)
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "mount '%.100s': %s %s; make it, or map another directory with "
-                          "--mount %.100s=DIR",
+                          "mount '%.100s': %s is a file, and a mount is a directory: grant "
+                          "the one that it lies in",
+                          mount->guest, nacre_text_shown(shown, mount->host));
+    if (open_mount->fd < 0 && errno == ENOENT)
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "mount '%.100s': %s does not exist; make it, or map another "
+                          "directory with --mount %.100s=DIR",
                           mount->guest, nacre_text_shown(shown, mount->host),
-                          errno == ENOENT ? "does not exist" : "is not a directory",
                           mount->guest);
     if (open_mount->fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "mount '%.100s': can't open %s",

@@ -553,12 +553,14 @@ const struct nacre_executor_ops nacre_wasm_executor = {
 static enum nacre_status cache_of(struct nacre_executor *base,
                                   struct wt_cache **ret_cache, struct nacre_error *err)
 {
+    enum nacre_status status;
+
     assert(base->ops == &nacre_wasm_executor);
-    *ret_cache = wt_source_cache(executor_of(base)->source);
-    if (!*ret_cache)
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "this engine keeps no compiled code");
-    return NACRE_OK;
+    status = wt_source_cache(executor_of(base)->source, ret_cache, err);
+    if (status == NACRE_OK && !*ret_cache)
+        status = nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                            "this engine keeps no compiled code");
+    return status;
 }
 
 enum nacre_status nacre_wasm_cache_add(struct nacre_executor *base,

@@ -42,20 +42,14 @@ enum nacre_status wt_source_open(const struct nacre_executor_options *options,
                                  const _Atomic int *cancelled,
                                  struct wt_source **ret_source, struct nacre_error *err)
 {
-    NACRE_AUTO(wt_source_guard) struct wt_source *source = calloc(1, sizeof(*source));
-    enum nacre_status status;
+    struct wt_source *source = calloc(1, sizeof(*source));
 
     if (!source)
         return nacre_fail(err, NACRE_ERR_MEMORY, "code");
     source->options = options;
     source->cancelled = cancelled;
     (void)pthread_mutex_init(&source->lock, NULL);
-    if (options->cache_dir) {
-        status = wt_cache_open(options->cache_dir, options->key_dir, &source->cache, err);
-        if (status != NACRE_OK)
-            return status;
-    }
-    *ret_source = wt_source_take(&source);
+    *ret_source = source;
     return NACRE_OK;
 }
 
@@ -70,9 +64,19 @@ void wt_source_free(struct wt_source *source)
     free(source);
 }
 
-struct wt_cache *wt_source_cache(struct wt_source *source)
+enum nacre_status wt_source_cache(struct wt_source *source, struct wt_cache **ret_cache,
+                                  struct nacre_error *err)
 {
-    return source->cache;
+    const struct nacre_executor_options *options = source->options;
+    enum nacre_status status = NACRE_OK;
+
+    (void)pthread_mutex_lock(&source->lock);
+    if (!source->cache && options->cache_dir)
+        status = wt_cache_open(options->cache_dir, options->key_dir, &source->cache, err);
+    (void)pthread_mutex_unlock(&source->lock);
+    if (status == NACRE_OK)
+        *ret_cache = source->cache;
+    return status;
 }
 
 /* -1 when this process does not hold it. */
@@ -291,14 +295,19 @@ enum nacre_status wt_source_get(struct wt_source *source, struct wt_zygote *zygo
 {
     struct nacre_digest key = wt_cache_key(&tool->digest, wt_engine_config_text);
     int fd = held_get(source, &key);
-    enum nacre_status status;
+    struct wt_cache *cache = NULL;
+    enum nacre_status status = NACRE_OK;
     uint64_t now, slow_ms;
     size_t size;
     bool refused;
 
     *ret_compile_ns = 0;
-    if (fd < 0 && source->cache) {
-        status = wt_cache_get(source->cache, &key, &fd, &size, &refused, err);
+    if (fd < 0)
+        status = wt_source_cache(source, &cache, err);
+    if (status != NACRE_OK)
+        return status;
+    if (cache) {
+        status = wt_cache_get(cache, &key, &fd, &size, &refused, err);
         if (status != NACRE_OK && status != NACRE_ERR_NOT_FOUND)
             return status;
         if (status == NACRE_OK)
@@ -311,7 +320,7 @@ enum nacre_status wt_source_get(struct wt_source *source, struct wt_zygote *zygo
         return NACRE_OK;
     }
     now = nacre_clock_ns();
-    slow_ms = source->cache ? wt_slow_get(source->options->cache_dir, &key) : 0;
+    slow_ms = cache ? wt_slow_get(source->options->cache_dir, &key) : 0;
     /* A little more than was not enough is not enough: two equal requests never leave
      * exactly the same time for compiling. */
     if (slow_ms > 0 && deadline_ns <= now + (slow_ms + slow_ms / 4 + 1) * NACRE_NS_PER_MS)
@@ -335,8 +344,12 @@ enum nacre_status wt_source_add(struct wt_source *source, struct wt_zygote *zygo
         nacre_clock_ns() +
         (timeout_ms < most_ms ? timeout_ms : most_ms - 1) * NACRE_NS_PER_MS;
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    struct wt_cache *cache;
     uint64_t compile_ns;
+    enum nacre_status status = wt_source_cache(source, &cache, err);
 
+    if (status != NACRE_OK)
+        return status;
     return compile_and_keep(source, zygote, tool, &key, deadline_ns, &fd, &compile_ns,
                             err);
 }

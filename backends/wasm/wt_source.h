@@ -45,6 +45,10 @@ NACRE_MUST_CHECK enum nacre_status wt_source_add(struct wt_source *source,
                                                  uint64_t timeout_ms,
                                                  struct nacre_error *err);
 
-struct wt_cache *wt_source_cache(struct wt_source *source); /* NULL when there is none */
+/* Opened at first use, so that who only looks around needs no directory to write to;
+ * *ret_cache is NULL when there is none. */
+NACRE_MUST_CHECK enum nacre_status wt_source_cache(struct wt_source *source,
+                                                   struct wt_cache **ret_cache,
+                                                   struct nacre_error *err);
 
 #endif

@@ -127,3 +127,17 @@ const struct nacre_executor *cli_executor_of(struct nacre_engine *engine,
             return executors[i];
     return NULL;
 }
+
+enum nacre_status cli_plan_draft(struct nacre_engine *engine,
+                                 const struct nacre_policy *policy,
+                                 const struct nacre_request *request,
+                                 struct nacre_plan **ret_plan, struct nacre_error *err)
+{
+    enum nacre_status status = nacre_plan_draft(policy, request, ret_plan, err);
+    const struct nacre_executor *executor =
+        status == NACRE_OK ? cli_executor_of(engine, (*ret_plan)->level) : NULL;
+
+    if (executor)
+        nacre_plan_settle(*ret_plan, executor->features);
+    return status;
+}

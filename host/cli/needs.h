@@ -36,4 +36,11 @@ json_t *cli_unknown_json(const struct nacre_module_info *info);
 const struct nacre_executor *cli_executor_of(struct nacre_engine *engine,
                                              enum nacre_level level);
 
+/* nacre_plan_draft(), with refusals also for what this machine can't enforce. */
+NACRE_MUST_CHECK enum nacre_status cli_plan_draft(struct nacre_engine *engine,
+                                                  const struct nacre_policy *policy,
+                                                  const struct nacre_request *request,
+                                                  struct nacre_plan **ret_plan,
+                                                  struct nacre_error *err);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "nacre/own.h"
 #include "nacre/text.h"
+#include "needs.h"
 #include "report.h"
 #include "term.h"
 
@@ -248,7 +249,7 @@ static void explain_denials(const struct cli_ran *ran, const char *lead)
     uint32_t told = 0;
 
     if (result->denial_count > 0 &&
-        nacre_plan_draft(ran->policy, ran->request, &draft, &err) != NACRE_OK)
+        cli_plan_draft(ran->engine, ran->policy, ran->request, &draft, &err) != NACRE_OK)
         draft = NULL;
 
     for (; told < result->denial_count && told < DENIALS_TOLD; told++) {

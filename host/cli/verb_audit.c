@@ -1,7 +1,8 @@
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "nacre/own.h"
 #include "nacre/text.h"
@@ -10,6 +11,7 @@
 
 enum { OPT_FILE, OPT_LINES, OPT_FOLLOW, OPT_COUNT };
 
+#define FOLLOW_MS 200 /* between two looks at the log */
 #define TAIL_LINES 10
 
 static const struct cli_option options[OPT_COUNT] = {
@@ -85,7 +87,7 @@ static enum nacre_status tail(const struct cli_args *args, const char *path,
                               struct nacre_error *err)
 {
     const struct cli_value *lines = &args->values[OPT_LINES];
-    const struct timespec pause = { .tv_nsec = 200 * 1000 * 1000 };
+    struct pollfd reader = { .fd = STDOUT_FILENO };
     struct nacre_audit_cursor cursor;
     enum nacre_status status =
         nacre_audit_tail(path, lines->given ? lines->number : TAIL_LINES, &cursor, err);
@@ -94,7 +96,9 @@ static enum nacre_status tail(const struct cli_args *args, const char *path,
         status = nacre_audit_read(path, &cursor, print_record, (void *)args, err);
         if (!args->values[OPT_FOLLOW].given || fflush(stdout) != 0)
             break;
-        (void)nanosleep(&pause, NULL);
+        /* Asked for nothing, poll tells only that the reader has gone. */
+        if (poll(&reader, 1, FOLLOW_MS) > 0)
+            break;
     }
     return status;
 }

@@ -42,7 +42,7 @@ struct finding {
     char line[512];         /* the facts for a person */
 };
 
-/* Lines of a valid policy that no executor of this build could enforce. */
+/* Lines of a valid policy that can't be enforced here. */
 static json_t *policy_notes(const struct nacre_policy *policy,
                             const struct nacre_plan *plan)
 {
@@ -77,7 +77,7 @@ static enum nacre_status check_policy(struct nacre_engine *engine,
         nacre_engine_policy(engine, finding->path, &policy, &finding->err);
 
     if (status == NACRE_OK)
-        status = nacre_plan_draft(policy, &request, &plan, &finding->err);
+        status = cli_plan_draft(engine, policy, &request, &plan, &finding->err);
     if (status != NACRE_OK)
         return status;
     (void)snprintf(finding->line, sizeof(finding->line), "policy %s%s%s, level %s",

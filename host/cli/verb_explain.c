@@ -118,13 +118,11 @@ static enum nacre_status explain_question(struct explain *explain, int option,
 
 /* Why it would not run, as {"place", "text", "fix"}; empty when it would. */
 static json_t *obstacles(const struct explain *explain,
-                         const struct nacre_module_info *info,
-                         const struct nacre_executor *executor)
+                         const struct nacre_module_info *info)
 {
     const struct nacre_plan *plan = explain->plan;
     json_t *list = json_array();
     char place[CLI_PLACE], text[512];
-    uint32_t lacks = executor ? plan->required & ~executor->features : 0;
     int failed = 0;
 
     if (info->refused[0])
@@ -152,12 +150,6 @@ static json_t *obstacles(const struct explain *explain,
                                                         plan->decisions[i].place)),
                                 "text", cli_json_text(plan->decisions[i].what), "fix",
                                 cli_json_text(plan->decisions[i].fix)));
-    for (uint32_t bit = 1; lacks && bit; bit <<= 1)
-        if (lacks & bit)
-            failed |= json_array_append_new(
-                list, json_pack("{s:s, s:s, s:s}", "place", "this machine", "text",
-                                nacre_feature_name((enum nacre_feature)bit), "fix",
-                                "see nacre backends"));
     if (!failed)
         return list;
     json_decref(list);
@@ -193,8 +185,6 @@ static enum nacre_status explain_tool(struct explain *explain, struct nacre_erro
 {
     NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
     NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
-    const struct nacre_executor *executor =
-        cli_executor_of(explain->engine, explain->plan->level);
     enum nacre_status status =
         nacre_tool_load(explain->args->values[OPT_TOOL].text, &tool, err);
     json_t *reasons;
@@ -203,7 +193,7 @@ static enum nacre_status explain_tool(struct explain *explain, struct nacre_erro
         status = nacre_module_read(tool, &info, err);
     if (status != NACRE_OK)
         return status;
-    reasons = obstacles(explain, info, executor);
+    reasons = obstacles(explain, info);
     if (!reasons)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
     if (explain->args->json)
@@ -246,8 +236,8 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
         status = nacre_engine_policy(explain->engine, values[OPT_POLICY].text,
                                      &explain->policy, err);
     if (status == NACRE_OK)
-        status = nacre_plan_draft(explain->policy, &explain->request.request,
-                                  &explain->plan, err);
+        status = cli_plan_draft(explain->engine, explain->policy,
+                                &explain->request.request, &explain->plan, err);
     if (status != NACRE_OK)
         return status;
     if (question < 0)

@@ -177,17 +177,20 @@ static enum nacre_status run_it(const struct cli_args *args, struct run *run,
     cancel_engine = run->engine;
     catch_signal(SIGINT);
     catch_signal(SIGTERM);
+    catch_signal(SIGHUP);
     status = nacre_run(run->engine, run->policy, run->tool, &run->request.request,
                        &run->result, err);
     release_signal(SIGINT);
     release_signal(SIGTERM);
+    release_signal(SIGHUP);
     cli_term_clear(&run->term);
     return status;
 }
 
 static int finish(const struct cli_args *args, struct run *run)
 {
-    struct cli_ran ran = { run->policy, run->tool, &run->request.request, run->result };
+    struct cli_ran ran = { run->policy, run->tool, &run->request.request, run->result,
+                           run->engine };
     int status = nacre_result_exit(run->result);
 
     if (args->json)

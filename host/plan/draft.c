@@ -48,15 +48,10 @@ void nacre_draft_add(struct draft *draft, const struct nacre_decision *decision)
                        nacre_level_name(draft->policy->level));
 }
 
-void nacre_draft_refuse(struct draft *draft, const char *code,
-                        const struct nacre_decision *decision)
+struct nacre_denial nacre_decision_denial(const char *code,
+                                          const struct nacre_decision *decision)
 {
-    struct nacre_decision refusal = *decision;
     struct nacre_denial denial = { .place = decision->place };
-
-    refusal.verdict = NACRE_VERDICT_REFUSE;
-    refusal.mechanism[0] = '\0';
-    nacre_draft_add(draft, &refusal);
 
     assert(strlen(code) < sizeof(denial.code));
     (void)snprintf(denial.code, sizeof(denial.code), "%s", code);
@@ -64,6 +59,19 @@ void nacre_draft_refuse(struct draft *draft, const char *code,
     (void)snprintf(denial.text, sizeof(denial.text), "%.254s; %s", decision->what,
                    decision->fix);
     nacre_trim(denial.text);
+    return denial;
+}
+
+void nacre_draft_refuse(struct draft *draft, const char *code,
+                        const struct nacre_decision *decision)
+{
+    struct nacre_decision refusal = *decision;
+    struct nacre_denial denial = nacre_decision_denial(code, decision);
+
+    refusal.verdict = NACRE_VERDICT_REFUSE;
+    refusal.mechanism[0] = '\0';
+    nacre_draft_add(draft, &refusal);
+
     if (!draft->refused)
         draft->first = denial;
     draft->refused = true;

@@ -45,6 +45,9 @@ void nacre_draft_add(struct draft *draft, const struct nacre_decision *decision)
 /* The same for what can't be: adds it with the verdict REFUSE and as a denial. */
 void nacre_draft_refuse(struct draft *draft, const char *code,
                         const struct nacre_decision *decision);
+/* What and fix in one text. */
+struct nacre_denial nacre_decision_denial(const char *code,
+                                          const struct nacre_decision *decision);
 
 /* The sections of a policy, in the order of the schema. */
 void nacre_draft_level(struct draft *draft);

@@ -81,7 +81,7 @@ enum nacre_status nacre_explain_host(const struct nacre_policy *policy, const ch
         host_in_list(policy, host, shown, &answer);
     } else {
         nacre_answer_say(&answer, RULE_NET_MODE, 0, policy->network.mode_place,
-                         "%s is denied: mode is deny", shown);
+                         "%s is denied: mode is deny" NO_NETWORK, shown);
         host_open_mode(policy, host, &answer);
     }
     *ret_answer = answer;

@@ -81,7 +81,8 @@ static void measure(struct page *page, const struct nacre_plan *plan)
     }
 }
 
-static enum nacre_status put_head(struct page *page, const struct nacre_plan *plan)
+static enum nacre_status put_head(struct page *page, const struct nacre_plan *plan,
+                                  const struct nacre_executor *executor)
 {
     const struct nacre_policy *policy = page->policy;
     char source[NACRE_SHOWN], hex[NACRE_HEX];
@@ -100,6 +101,10 @@ static enum nacre_status put_head(struct page *page, const struct nacre_plan *pl
     if (refused > 0)
         return nacre_buf_addf(page->out, page->err, "plan    refused: %u %s below\n\n",
                               refused, refused == 1 ? "line" : "lines");
+    if (executor && (plan->required & ~executor->features))
+        return nacre_buf_addf(page->out, page->err,
+                              "plan    can't run here: the executor %s lacks what is "
+                              "told below\n\n", executor->ops->name);
     return nacre_buf_addf(page->out, page->err, "plan    can run, sha256 %.16s\n\n",
                           nacre_digest_hex(&plan->digest, hex));
 }
@@ -186,7 +191,7 @@ enum nacre_status nacre_render_plan(const struct nacre_policy *policy,
     enum nacre_status status;
 
     measure(&page, plan);
-    status = put_head(&page, plan);
+    status = put_head(&page, plan, executor);
     for (uint32_t i = 0; i < plan->decision_count && status == NACRE_OK; i++)
         status = put_decision(&page, &plan->decisions[i]);
     if (status == NACRE_OK)

@@ -203,7 +203,7 @@ json_t *nacre_plan_json(const struct nacre_policy *policy, const struct nacre_pl
                         const struct nacre_executor *executor)
 {
     NACRE_AUTO(json_guard) json_t *object = json_object();
-    bool runnable = true;
+    bool runnable = !executor || !(plan->required & ~executor->features);
     int bad = json_object_set_new(object, "policy", policy_json(policy));
 
     for (uint32_t i = 0; i < plan->decision_count; i++)

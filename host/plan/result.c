@@ -32,8 +32,8 @@ int nacre_result_exit(const struct nacre_result *result)
     /* A shell keeps eight bits: a guest that failed with 256 shall not look well there.
      */
     if (result->outcome == NACRE_OUTCOME_EXITED)
-        return result->exit_status && !(result->exit_status & 255) ? 255
-                                                                   : result->exit_status;
+        return result->exit_status < 0 || result->exit_status > 255 ? 255
+                                                                    : result->exit_status;
     if (result->outcome == NACRE_OUTCOME_KILLED)
         return exits[result->outcome] + result->signal;
     return exits[result->outcome];

@@ -66,6 +66,7 @@ static const char *executor_name(enum nacre_level level)
 enum nacre_status nacre_executor_select(struct nacre_executor *const executors[],
                                         uint32_t count, const struct nacre_plan *plan,
                                         struct nacre_executor **ret_executor,
+                                        struct nacre_result *ret_denials,
                                         struct nacre_error *err)
 {
     const char *wanted = executor_name(plan->level);
@@ -83,6 +84,7 @@ enum nacre_status nacre_executor_select(struct nacre_executor *const executors[]
             *ret_executor = executors[i];
             return NACRE_OK;
         }
+        nacre_plan_deny(plan, ~lacking, ret_denials);
         for (uint32_t bit = 0; bit < 32 && used < sizeof(missing); bit++)
             if (lacking & UINT32_C(1) << bit)
                 used += (size_t)snprintf(

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nacre/path.h"
+
 #define POLICY_DIRS_MAX 4
 
 static enum nacre_status keep(char **ret_text, const char *text, struct nacre_error *err)
@@ -53,15 +55,13 @@ static enum nacre_status find(const char *given, const char *variable,
     return keep(ret_path, path, err);
 }
 
-/* The directory of the running program, for what is installed beside it. */
-static bool program_dir(char ret_path[PATH_MAX])
+/* The directory of the nacre program, whoever runs it, for what is installed beside it. */
+static bool program_dir(const char *program, char ret_path[PATH_MAX])
 {
-    ssize_t length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
     char *slash;
 
-    if (length <= 0)
+    if (!realpath(program ? program : "/proc/self/exe", ret_path))
         return false;
-    ret_path[length] = '\0';
     slash = strrchr(ret_path, '/');
     *slash = '\0';
     return true;
@@ -71,7 +71,8 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
                                           struct nacre_places *places,
                                           struct nacre_error *err)
 {
-    char near[2][PATH_MAX + 32], program[PATH_MAX];
+    char near[2][PATH_MAX], around[PATH_MAX + 32], program[PATH_MAX];
+    static const char *const beside[] = { "../policies", "../share/nacre/policies" };
     const char *found[POLICY_DIRS_MAX + 1] = { NULL };
     NACRE_AUTO(nacre_heap_guard) char *users = NULL;
     const char *const *dirs = found;
@@ -87,12 +88,10 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
         if (status != NACRE_OK)
             return status;
         found[count++] = users;
-        if (program_dir(program)) {
-            (void)snprintf(near[0], sizeof(near[0]), "%s/../policies", program);
-            (void)snprintf(near[1], sizeof(near[1]), "%s/../share/nacre/policies",
-                           program);
-            found[count++] = near[0];
-            found[count++] = near[1];
+        for (size_t i = 0; i < 2 && program_dir(places->program, program); i++) {
+            (void)snprintf(around, sizeof(around), "%s/%s", program, beside[i]);
+            if (nacre_path_normalise(around, near[i], sizeof(near[i])))
+                found[count++] = near[i];
         }
     }
     for (count = 0; dirs[count];)
@@ -172,9 +171,9 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
         status = find(options->key_dir, "XDG_CONFIG_HOME", ".config", "nacre/keys",
                       &places.key_dir, err);
     if (status == NACRE_OK)
-        status = find_policy_dirs(options, &places, err);
-    if (status == NACRE_OK)
         status = find_program(options, &places, err);
+    if (status == NACRE_OK)
+        status = find_policy_dirs(options, &places, err);
     if (status != NACRE_OK)
         return status;
     if (snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir) >=

@@ -26,6 +26,7 @@ static enum nacre_status denied(struct nacre_result *result,
                                 const struct nacre_error *err)
 {
     result->outcome = NACRE_OUTCOME_DENIED;
+    result->usage.fuel_exact = true; /* none: nothing was entered */
     if (result->denial_count == 0) {
         struct nacre_denial denial = { .place = { err->line, err->column } };
 
@@ -117,7 +118,7 @@ static enum nacre_status run_request(struct nacre_engine *engine,
 
     if (status == NACRE_OK)
         status = nacre_executor_select(engine->executors, engine->executor_count, *plan,
-                                       &executor, err);
+                                       &executor, result, err);
     if (is_refusal(status))
         status = denied(result, err);
     if (status != NACRE_OK)

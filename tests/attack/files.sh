@@ -223,6 +223,29 @@ F10_read_only_stays_as_it_was() {
     fail "the positive control changed nothing"
 }
 
+F10_read_only_without_a_list_is_the_workspace_alone() {
+  mode=read-only scoped p.yaml
+  mkdir work
+  echo original >work/file
+  probe --policy p.yaml --workspace work -- read 3:file , write 3:file x , create 3:new , \
+    unlink 3:file , rename 3:file 3:moved , mkdir 3:dir , read 4:file
+  expect_status 0
+  answer "read 3:file" "ok original"
+  for denied in "write 3:file x" "create 3:new" "unlink 3:file" "rename 3:file 3:moved" \
+    "mkdir 3:dir"; do
+    answer "$denied" PERM
+  done
+  answer "read 4:file" BADF
+  [[ $(ls work) == file && $(cat work/file) == original ]] || fail "the workspace changed"
+  probe --policy p.yaml --workspace canary -- read 3:file , write 3:file x
+  answer "read 3:file" "ok CANARY"
+  answer "write 3:file x" PERM
+  scoped q.yaml /workspace:rw
+  probe --policy q.yaml --workspace work -- write 3:file changed
+  answer "write 3:file changed" ok
+  [[ $(cat work/file) == changed ]] || fail "the positive control wrote nothing"
+}
+
 F11_nothing_moves_from_writable_to_read_only() {
   scoped p.yaml /workspace:rw /config:ro /other:rw
   mkdir work config other
@@ -300,6 +323,31 @@ F13_denied_paths_win_however_they_are_spelt() {
   answer "read 3:$here/work/secret/key" ACCES
   answer "read 3:$here/work/link/key" ACCES
   answer "read 3:$here/work/open/file" "ok fine"
+}
+
+F13_the_whole_tree_is_writable_but_for_what_is_denied() {
+  mode=full scoped p.yaml "!$PWD/canary"
+  mkdir work
+  echo old >work/gone
+  local here=${PWD#/} word
+  probe --policy p.yaml -- write "3:$here/work/file" text , mkdir "3:$here/work/dir" , \
+    rename "3:$here/work/file" "3:$here/work/dir/moved" , unlink "3:$here/work/gone" , \
+    read "3:$here/canary/file" , write "3:$here/canary/file" x , \
+    mkdir "3:$here/canary/dir" , unlink "3:$here/canary/file" , \
+    rename "3:$here/canary/file" "3:$here/work/taken" , \
+    rename "3:$here/work/dir/moved" "3:$here/canary/file"
+  expect_status 0
+  for word in "write 3:$here/work/file text" "mkdir 3:$here/work/dir" \
+    "rename 3:$here/work/file 3:$here/work/dir/moved" "unlink 3:$here/work/gone"; do
+    answer "$word" ok
+  done
+  for word in "read 3:$here/canary/file" "write 3:$here/canary/file x" \
+    "mkdir 3:$here/canary/dir" "unlink 3:$here/canary/file" \
+    "rename 3:$here/canary/file 3:$here/work/taken" \
+    "rename 3:$here/work/dir/moved 3:$here/canary/file"; do
+    answer "$word" ACCES
+  done
+  [[ $(ls work) == dir && $(cat work/dir/moved) == text ]] || fail "work holds: $(ls work)"
 }
 
 F14_what_lies_above_a_denied_path_cannot_be_moved() {

@@ -504,6 +504,30 @@ static void cancelling_ends_a_run_as_if_by_a_signal(void **state)
     assert_int_equal(pthread_join(canceller, NULL), 0);
 }
 
+/* Whoever gives the walls up is told so by every result. */
+static void an_engine_in_process_claims_no_wall_of_a_worker(void **state)
+{
+    static const struct {
+        const char *name;
+        bool present;
+    } walls[] = {
+        { "worker", false }, { "seccomp", false }, { "landlock", false },
+        { "rlimits", false }, { "wasm", true },    { "fuel", true },
+    };
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result =
+        run(*state, small_policy, hello_wat, &plain);
+
+    for (size_t i = 0; i < NACRE_COUNT(walls); i++) {
+        uint32_t at = 0;
+
+        while (at < result->mechanism_count &&
+               strcmp(result->mechanisms[at].name, walls[i].name) != 0)
+            at++;
+        assert_true(at < result->mechanism_count);
+        assert_int_equal(result->mechanisms[at].present, walls[i].present);
+    }
+}
+
 #define COMMON                                                        \
     cmocka_unit_test(a_guest_runs_and_says_so),                       \
     cmocka_unit_test(each_ending_is_told_apart),                      \
@@ -525,7 +549,10 @@ int main(void)
         cmocka_unit_test(a_worker_that_dies_is_an_outcome_and_is_replaced),
         cmocka_unit_test(cancelling_ends_a_run_as_if_by_a_signal),
     };
-    const struct CMUnitTest in_process[] = { COMMON };
+    const struct CMUnitTest in_process[] = {
+        COMMON,
+        cmocka_unit_test(an_engine_in_process_claims_no_wall_of_a_worker),
+    };
 
     return cmocka_run_group_tests_name("contract: wasm workers", workers, set_up_workers,
                                        tear_down) +

@@ -55,6 +55,15 @@ static int forget(void **state)
     return 0;
 }
 
+static struct nacre_result *result_of(void)
+{
+    struct nacre_result *result = NULL;
+    struct nacre_error err;
+
+    assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
+    return result;
+}
+
 static void a_level_never_falls_back_to_another(void **state)
 {
     static const struct {
@@ -82,10 +91,11 @@ static void a_level_never_falls_back_to_another(void **state)
     for (size_t i = 0; i < NACRE_COUNT(cases); i++) {
         const struct nacre_plan plan = { .level = cases[i].level,
                                          .required = cases[i].required };
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_of();
         struct nacre_executor *chosen = NULL;
         struct nacre_error err;
         enum nacre_status status = nacre_executor_select(executors, 2, &plan, &chosen,
-                                                         &err);
+                                                         denials, &err);
 
         if (!cases[i].refused) {
             assert_int_equal(status, NACRE_OK);
@@ -104,24 +114,53 @@ static void what_costs_time_to_find_out_is_found_when_wanted(void **state)
     struct nacre_executor *const executors[] = { &wasm };
     const struct nacre_plan plan = { .level = NACRE_LEVEL_WASM,
                                      .required = NACRE_FEATURE_CPU_SHARES_LOW };
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_of();
     struct nacre_executor *chosen = NULL;
     struct nacre_error err;
 
     (void)state;
-    assert_int_equal(nacre_executor_select(executors, 1, &plan, &chosen, &err),
+    assert_int_equal(nacre_executor_select(executors, 1, &plan, &chosen, denials, &err),
                      NACRE_ERR_UNAVAILABLE);
     assert_int_equal(probed, NACRE_FEATURE_CPU_SHARES_LOW);
     probe_finds = NACRE_FEATURE_CPU_SHARES_LOW;
-    assert_int_equal(nacre_executor_select(executors, 1, &plan, &chosen, &err), NACRE_OK);
+    assert_int_equal(nacre_executor_select(executors, 1, &plan, &chosen, denials, &err),
+                     NACRE_OK);
 }
 
-static struct nacre_result *result_of(void)
+static void what_is_lacking_is_told_by_the_line_that_needs_it(void **state)
 {
-    struct nacre_result *result = NULL;
+    struct nacre_executor wasm = { .ops = &wasm_ops, .features = NACRE_FEATURE_WASM };
+    struct nacre_executor *const executors[] = { &wasm };
+    struct nacre_decision decisions[] = {
+        { .rule = "level", .place = { 5, 10 }, .what = "wasm" },
+        { .rule = "resource_limits.cpu_shares", .place = { 7, 17 }, .what = "2000" },
+    };
+    const struct nacre_plan plan = {
+        .level = NACRE_LEVEL_WASM, .decisions = decisions, .decision_count = 2,
+        .required = NACRE_FEATURE_WASM | NACRE_FEATURE_FUEL |
+                    NACRE_FEATURE_CPU_SHARES_ANY,
+    };
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_of();
+    struct nacre_executor *chosen = NULL;
     struct nacre_error err;
 
-    assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
-    return result;
+    (void)state;
+    assert_int_equal(nacre_executor_select(executors, 1, &plan, &chosen, denials, &err),
+                     NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(denials->denial_count, 2);
+    assert_string_equal(denials->denials[0].rule, "level");
+    assert_int_equal(denials->denials[0].place.line, 5);
+    assert_string_equal(denials->denials[0].text,
+                        "wasm: fuel can't be enforced here; see nacre backends for what "
+                        "this machine lacks");
+    assert_string_equal(denials->denials[1].code, "not-enforceable");
+    assert_string_equal(denials->denials[1].rule, "resource_limits.cpu_shares");
+    assert_int_equal(denials->denials[1].place.line, 7);
+    assert_string_equal(denials->denials[1].text,
+                        "2000: more than 1024 takes a cgroup with the cpu controller, "
+                        "and there is none to be had here; lower it to 1024 or give "
+                        "this user a cgroup");
+    assert_string_equal(decisions[1].what, "2000");
 }
 
 static void a_run_carries_the_walls_that_stood(void **state)
@@ -205,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_level_never_falls_back_to_another, forget),
         cmocka_unit_test_setup(what_costs_time_to_find_out_is_found_when_wanted, forget),
+        cmocka_unit_test_setup(what_is_lacking_is_told_by_the_line_that_needs_it, forget),
         cmocka_unit_test_setup(a_run_carries_the_walls_that_stood, forget),
         cmocka_unit_test_setup(walls_that_do_not_fit_are_dropped, forget),
         cmocka_unit_test_setup(a_plan_that_is_not_sealed_or_not_covered_is_never_run,

@@ -84,9 +84,9 @@ static const struct {
     /* Refused: the mount is no directory, or none that a guest may have. */
     { { "@missing" }, "does not exist", NULL },
     { { "@dangling" }, "does not exist", NULL },
-    { { "@file" }, "is not a directory", NULL },
-    { { "@fifo" }, "is not a directory", NULL },
-    { { "@file/below" }, "is not a directory", NULL },
+    { { "@file" }, "a mount is a directory", NULL },
+    { { "@fifo" }, "a mount is a directory", NULL },
+    { { "@file/below" }, "a mount is a directory", NULL },
     { { "@loop" }, "can't open", NULL },
     { { "/proc" }, "kernel filesystem", NULL },
     { { "/proc/self/fd" }, "kernel filesystem", NULL },

@@ -80,12 +80,13 @@ NACRE_MUST_CHECK enum nacre_status nacre_executor_run(struct nacre_executor *exe
 
 /*
  * The executor for the plan's level, if it can enforce all that the plan requires.
- * Never another one: NACRE_ERR_UNAVAILABLE names what is missing.
+ * Never another one: NACRE_ERR_UNAVAILABLE names what is missing, and *ret_denials
+ * (never NULL on entry) has received the line of the policy behind each of it.
  */
 NACRE_MUST_CHECK enum nacre_status
 nacre_executor_select(struct nacre_executor *const executors[], uint32_t count,
                       const struct nacre_plan *plan, struct nacre_executor **ret_executor,
-                      struct nacre_error *err);
+                      struct nacre_result *ret_denials, struct nacre_error *err);
 
 /* Add a wall to a list of mechanisms; drops what does not fit (there are few). */
 void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool present,

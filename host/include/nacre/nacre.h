@@ -36,7 +36,7 @@ struct nacre_engine;
 /* Zeroed is the default for all. */
 struct nacre_engine_options {
     const char *program;      /* path of the nacre program for `__zygote`; NULL: found
-                                 beside the library, in $NACRE_PROGRAM or in PATH */
+                                 in $NACRE_PROGRAM or in PATH */
     bool fork_self;           /* this process has one thread: fork instead of spawning */
     bool single_run;          /* with fork_self: nacre_run() will be called once */
     bool in_process;          /* guests run in this process: see explain */

@@ -152,6 +152,12 @@ NACRE_MUST_CHECK enum nacre_status nacre_plan_draft(const struct nacre_policy *p
                                                     struct nacre_plan **ret_plan,
                                                     struct nacre_error *err);
 
+/* What a plan requires and `features` lacks: the lines of a draft that need it become
+ * refusals, or for a plan that stays as it is, `ret_denials` receives them. */
+void nacre_plan_settle(struct nacre_plan *draft, uint32_t features);
+void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
+                     struct nacre_result *ret_denials);
+
 void nacre_plan_free(struct nacre_plan *plan); /* accepts NULL */
 NACRE_OWNED(nacre_plan)
 

@@ -22,8 +22,9 @@ struct json_t; /* jansson's; the caller owns what it gets: json_decref() */
 /*
  * Aligned text, a line for each decision: place, verdict, rule, what, [mechanism];
  * then the change that would flip each refusal and denial; then the executor's
- * walls, unless `executor` is NULL.  The plan may be a draft.  `colour` adds
- * terminal colours to the verdicts and changes no other byte.
+ * walls, unless `executor` is NULL.  The plan may be a draft, and with an executor one
+ * that nacre_plan_settle() has seen: else no line is named for what is lacking.
+ * `colour` adds terminal colours to the verdicts and changes no other byte.
  */
 NACRE_MUST_CHECK enum nacre_status
 nacre_render_plan(const struct nacre_policy *policy, const struct nacre_plan *plan,

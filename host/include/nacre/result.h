@@ -58,7 +58,7 @@ struct nacre_denial {
 /* A wall that stood, or one that does not stand here. */
 struct nacre_mechanism {
     char name[32];   /* seccomp, landlock, wasm, fuel, ... */
-    char detail[128];
+    char detail[192];
     bool present;
 };
 

@@ -38,6 +38,24 @@ expect_out_has '"ok":true'
 expect_out_has '"records":4'
 expect_out_has '"open_runs":0'
 
+# The end of a run tells the line that refused a path, and the walls that stood.
+mkdir -p shared/secret
+wat_open secret refused.wat
+run run --policy plain.yaml --workspace shared --audit paths.jsonl refused.wat
+expect_status 2
+run audit tail -n 1 --json --file paths.jsonl
+expect_out_has '"rule":"capabilities.filesystem.denied_paths[0]"'
+grep -qE '"mechanisms":\["wasm",[^]]*"seccomp"' "$scratch/out" || fail "no walls in the record"
+
+# An argument that is no number is told to the caller and to no log.
+wat_add add.wat
+run run --audit values.jsonl --invoke add add.wat sk-SECRETSECRET 3
+expect_status 126
+run audit show --json --file values.jsonl
+expect_json -l
+[[ $(wc -l <"$scratch/out") == 2 ]] || fail "a run that can't be is two records as well"
+expect_out_lacks "sk-SECRET"
+
 # Following shows what comes later, until it is ended.
 wait_lines() {
   for _ in $(seq 200); do

@@ -32,6 +32,53 @@ expect_out_has '"landlock_abi":'
 HOME=/nonexistent run version
 expect_status 0
 
+# ---- a machine that lacks something ----
+
+# without_cgroup WORD...: as run does, where no cgroup is to be seen; root in a user
+# namespace does where we may not mount.
+hide='mount -t tmpfs none /sys/fs/cgroup && exec "$0" "$@"'
+way=-m
+unshare "$way" sh -c "$hide" true 2>/dev/null || way=-rm
+without_cgroup() {
+  last=(nacre "$@" "(without a cgroup, unshare $way)")
+  status=0
+  unshare "$way" sh -c "$hide" "$NACRE" "$@" <"$input" >"$scratch/out" 2>"$scratch/err" ||
+    status=$?
+}
+wat_say 1 hello hello.wat
+policy greedy greedy.yaml "cpu_shares: 2000"
+policy modest modest.yaml "cpu_shares: 512"
+without_cgroup run --policy greedy.yaml hello.wat
+expect_status 126
+expect_out ""
+expect_err_has "nacre: denied: greedy.yaml:17:17: 2000 where 1024 is an ordinary share: "
+expect_err_has "nacre: fix: lower it to 1024 or give this user a cgroup"
+without_cgroup run --json --policy greedy.yaml hello.wat
+expect_status 126
+expect_json
+expect_out_has '"code":"not-enforceable","rule":"resource_limits.cpu_shares"'
+expect_out_has '"file":"greedy.yaml","line":17,"column":17'
+without_cgroup explain --policy greedy.yaml
+expect_status 0
+expect_out_has "plan    refused: 1 line below"
+expect_out_lacks "can run"
+without_cgroup explain --json --policy greedy.yaml
+expect_out_has '"runnable":false'
+without_cgroup explain --policy greedy.yaml --tool hello.wat
+expect_out_has "hello.wat would not run"
+expect_out_has "greedy.yaml:17:17: 2000 where 1024 is an ordinary share: "
+without_cgroup check greedy.yaml
+expect_status 0
+expect_out_has "greedy.yaml:17:17: note: can't run here: 2000 where 1024 is an ordinary share: "
+# A lower share needs none.
+without_cgroup run --policy modest.yaml hello.wat
+expect_status 0
+expect_out hello
+without_cgroup explain --policy modest.yaml
+expect_out_has "plan    can run"
+without_cgroup check modest.yaml
+expect_out_lacks "note:"
+
 # ---- completion ----
 
 verbs=(run check explain inspect backends cache audit version completion)

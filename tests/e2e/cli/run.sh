@@ -101,6 +101,30 @@ expect_json
 expect_out_has '"outcome":"denied","exit_status":126'
 expect_out_has '"code":"mount-not-covered"'
 expect_out_has '"file":"plain.yaml","line":'
+expect_out_has '"usage":{"fuel":0,'
+
+# The root and a relative name can be mount points too, where a policy says so.
+sed 's|path: /workspace|path: /|; s|- /workspace/secret|- /secret|' plain.yaml >root.yaml
+run run --policy root.yaml --mount /=shared note.wat
+expect_status 0
+expect_out "a note"
+run run --policy root.yaml --mount /=shared refused.wat
+[[ $status != 0 ]] || fail "a denied path was opened"
+expect_err_has "nacre: refused: root.yaml:14:"
+run run --policy plain.yaml --mount /=shared note.wat
+expect_status 126
+expect_out ""
+sed "s|path: /workspace|path: data|; s|- /workspace/secret|- $PWD/shared/secret|" \
+  plain.yaml >data.yaml
+run run --policy data.yaml --mount data=shared note.wat
+expect_status 0
+expect_out "a note"
+run run --policy data.yaml --mount data=shared refused.wat
+[[ $status != 0 ]] || fail "a denied path was opened"
+expect_err_has "nacre: refused: data.yaml:14:"
+run run --policy plain.yaml --mount data=shared note.wat
+expect_status 126
+expect_out ""
 
 # ---- the other endings ----
 
@@ -115,6 +139,11 @@ run run --timeout-ms 300 loop.wat
 expect_status 124
 expect_out up
 expect_err_has "nacre: timed out after 300 ms (--timeout-ms)"
+run run --json --timeout-ms 300 loop.wat
+expect_status 124
+expect_json
+expect_out_has '"outcome":"timed-out"'
+expect_out_has '"usage":{"fuel_at_least":'
 policy brief brief.yaml "timeout_ms: 300"
 run run --policy brief.yaml loop.wat
 expect_status 124
@@ -158,6 +187,24 @@ echo "just text" >text.wasm
 run run text.wasm
 expect_status 126
 expect_err_has "text.wasm"
+# Proposals that are off are refused by name, before anything of them runs.
+refused_proposals=(
+  memory64 '(memory i64 1)'
+  multi-memory '(memory 1) (memory 1)'
+  threads '(memory 1 2 shared)'
+  GC '(type (struct (field i32)))'
+  exceptions '(tag)'
+)
+for ((i = 0; i < ${#refused_proposals[@]}; i += 2)); do
+  echo "(module ${refused_proposals[i + 1]} (func (export \"_start\")))" >proposal.wat
+  run run proposal.wat
+  expect_status 126
+  expect_out ""
+  expect_err_has "needs ${refused_proposals[i]}, off in nacre"
+done
+echo '(module (memory 1) (func (export "_start")))' >proposal.wat
+run run proposal.wat
+expect_status 0
 policy broken broken.yaml "timeout_ms: 0"
 run run --policy broken.yaml hello.wat
 expect_status 125
