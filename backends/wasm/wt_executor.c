@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "nacre/module.h"
 #include "pidfd.h"
 #include "seccomp.h"
+#include "wt_core.h"
 #include "wt_inprocess.h"
 #include "wt_pool.h"
 #include "wt_result.h"
@@ -39,7 +39,6 @@ struct executor {
     struct wt_inprocess *inprocess; /* instead of the pool, when asked for by name */
     pthread_mutex_t probing;
     struct nacre_cpu_share *cpu_share; /* once probed; guarded by `probing` until then */
-    cpu_set_t cpus; /* that this process may use */
     _Atomic int cancelled; /* a signal's number */
 };
 
@@ -152,7 +151,6 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     executor->base.ops = &nacre_wasm_executor;
     executor->options = *options;
     (void)pthread_mutex_init(&executor->probing, NULL);
-    (void)sched_getaffinity(0, sizeof(executor->cpus), &executor->cpus);
     status = open_parts(executor, err);
     if (status != NACRE_OK) {
         executor_free(&executor->base);
@@ -241,29 +239,6 @@ static void drain(const struct wt_worker *worker, const struct nacre_request *re
     }
 }
 
-/* A hand-over within one core costs a tenth of one across cores; but a guest that
- * really works shall not compete with its caller. */
-static void pin(struct wt_worker *worker)
-{
-    int cpu = sched_getcpu();
-    cpu_set_t one;
-
-    if (cpu < 0 || cpu == worker->pinned_cpu)
-        return;
-    CPU_ZERO(&one);
-    CPU_SET((size_t)cpu, &one);
-    if (sched_setaffinity(worker->child.pid, sizeof(one), &one) == 0)
-        worker->pinned_cpu = cpu;
-}
-
-static void unpin(const struct executor *executor, struct wt_worker *worker)
-{
-    if (worker->pinned_cpu >= 0)
-        (void)sched_setaffinity(worker->child.pid, sizeof(executor->cpus),
-                                &executor->cpus);
-    worker->pinned_cpu = -1;
-}
-
 enum wait_end {
     WAIT_DONE,
     WAIT_DIED,
@@ -273,7 +248,7 @@ enum wait_end {
 
 static enum wait_end await(struct executor *executor, struct wt_worker *worker,
                            const struct nacre_request *request, uint64_t deadline_ns,
-                           uint64_t shown[2])
+                           struct wt_core *core, uint64_t shown[2])
 {
     struct wt_share *share = worker->share;
     uint64_t start = nacre_clock_ns(), now = start, next;
@@ -290,7 +265,7 @@ static enum wait_end await(struct executor *executor, struct wt_worker *worker,
         if (now >= deadline_ns)
             (void)nacre_pidfd_signal(worker->child.pidfd, SIGUSR1);
         if (now - start >= PIN_NS) {
-            unpin(executor, worker);
+            wt_core_release(core, worker);
             if (!wt_worker_lives(worker))
                 return WAIT_DIED;
         }
@@ -340,6 +315,7 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
 {
     struct wt_share *share = worker->share;
     uint64_t shown[2] = { 0, 0 };
+    struct wt_core core;
     enum wait_end end = WAIT_DIED;
     enum nacre_status status;
 
@@ -347,11 +323,14 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
     status = write_call(worker, plan, tool, request, deadline_ns, err);
     if (status != NACRE_OK)
         return status;
-    pin(worker);
+    wt_core_share(&core, worker);
     if (hand_over(worker, request))
-        end = await(executor, worker, request, deadline_ns, shown);
+        end = await(executor, worker, request, deadline_ns, &core, shown);
     else if (errno != EPIPE && errno != EAGAIN)
-        return nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
+        status = nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
+    wt_core_leave(&core);
+    if (status != NACRE_OK)
+        return status;
     if (end == WAIT_DONE) {
         status = wt_result_reply(&share->reply, result, err);
         *ret_healthy = status != NACRE_ERR_BACKEND && !share->reply.spent &&

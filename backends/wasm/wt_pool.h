@@ -29,7 +29,8 @@ struct wt_worker {
     int control;
     char scratch[NACRE_SCRATCH_NAME]; /* "" when it has none */
     struct nacre_cpu_group group;
-    int pinned_cpu; /* -1: may run anywhere */
+    int pinned_cpu;      /* -1: may run anywhere */
+    uint32_t calls_held; /* for which the caller is kept on that core too (wt_core.h) */
 };
 
 struct wt_pool;
