@@ -286,8 +286,7 @@ static enum nacre_status fill_scratch(struct wt_inprocess *inprocess, struct cel
         return NACRE_OK;
     (void)pthread_mutex_lock(&inprocess->lock);
     if (!inprocess->scratch)
-        status =
-            nacre_scratch_open(inprocess->options->scratch_dir, &inprocess->scratch, err);
+        status = nacre_scratch_open(NULL, &inprocess->scratch, err);
     (void)pthread_mutex_unlock(&inprocess->lock);
     if (status != NACRE_OK)
         return status;

@@ -144,7 +144,7 @@ static enum nacre_status scratch_of(struct wt_pool *pool,
 
     (void)pthread_mutex_lock(&pool->lock);
     if (!pool->scratch)
-        status = nacre_scratch_open(pool->options->scratch_dir, &pool->scratch, err);
+        status = nacre_scratch_open(NULL, &pool->scratch, err);
     (void)pthread_mutex_unlock(&pool->lock);
     if (status != NACRE_OK)
         return status;

@@ -17,7 +17,6 @@ struct nacre_executor_options {
     bool single_run;         /* with program NULL: there will be one run and no other */
     const char *cache_dir;   /* for compiled code; NULL: none */
     const char *key_dir;     /* where the key that authenticates the cache lives */
-    const char *scratch_dir; /* for private directories; NULL: chosen */
     const char *const *protected_paths; /* NULL-terminated: nacre's own directories, denied
                                            to every guest; or NULL */
     bool in_process;         /* run guests in this process: no jail, no kill */
