@@ -4,11 +4,14 @@
  */
 #include "cgroup_place.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #define LINE_BYTES (2 * NACRE_PATH_MAX)
+#define TABLE_BYTES_MAX ((size_t)1 << 20)
+#define CONTROLLERS_MAX 8
 
 /* Copies the next line that fits; false at the end. */
 static bool next_line(const char **text, char ret_line[LINE_BYTES])
@@ -42,8 +45,9 @@ static bool has_word(const char *list, const char *word, const char *separators)
     return false;
 }
 
-/* Lines are "N:CONTROLLERS:PATH"; v2's is "0::PATH". */
-static bool find_own(const char *cgroups, bool v2, char ret_path[NACRE_PATH_MAX])
+/* Lines are "N:CONTROLLERS:PATH"; v2's, for which `controller` is NULL, is "0::PATH". */
+static bool find_own(const char *cgroups, const char *controller,
+                     char ret_path[NACRE_PATH_MAX])
 {
     char line[LINE_BYTES];
 
@@ -54,7 +58,8 @@ static bool find_own(const char *cgroups, bool v2, char ret_path[NACRE_PATH_MAX]
         if (!path)
             continue;
         *path++ = '\0';
-        if (v2 ? controllers[1] == '\0' : has_word(controllers + 1, "cpu", ","))
+        if (controller ? has_word(controllers + 1, controller, ",")
+                       : controllers[1] == '\0')
             return snprintf(ret_path, NACRE_PATH_MAX, "%s", path) < NACRE_PATH_MAX;
     }
     return false;
@@ -82,7 +87,7 @@ struct mount {
 };
 
 /* "ID PARENT DEVICE ROOT POINT OPTIONS [FIELD...] - TYPE SOURCE SUPER_OPTIONS" */
-static bool parse_mount(char *line, bool v2, struct mount *ret_mount)
+static bool parse_mount(char *line, const char *controller, struct mount *ret_mount)
 {
     char *rest = strstr(line, " - ");
     char *type, *super = NULL, *state = NULL;
@@ -93,8 +98,8 @@ static bool parse_mount(char *line, bool v2, struct mount *ret_mount)
     type = strtok_r(rest + 3, " ", &state);
     if (type && strtok_r(NULL, " ", &state))
         super = strtok_r(NULL, " ", &state);
-    if (!super || strcmp(type, v2 ? "cgroup2" : "cgroup") != 0 ||
-        (!v2 && !has_word(super, "cpu", ",")))
+    if (!super || strcmp(type, controller ? "cgroup" : "cgroup2") != 0 ||
+        (controller && !has_word(super, controller, ",")))
         return false;
 
     strtok_r(line, " ", &state);
@@ -119,20 +124,23 @@ static bool is_plain(const char *path)
 
 /* Our own cgroup as a directory, and how much of that text is the mount point.  A root
  * or path with ".." lies outside of our cgroup namespace and can't be reached. */
-static bool find_directory(const char *cgroups, const char *mounts, bool v2,
-                           char ret_path[NACRE_PATH_MAX], size_t *ret_top)
+static bool find_directory(const struct nacre_cgroup_tables *tables,
+                           const char *controller, char ret_path[NACRE_PATH_MAX],
+                           size_t *ret_top)
 {
+    const char *cgroups = tables->cgroups ? tables->cgroups : "";
+    const char *mounts = tables->mounts ? tables->mounts : "";
     char own[NACRE_PATH_MAX];
     char line[LINE_BYTES];
     struct mount mount;
     const char *rest;
 
-    if (!find_own(cgroups, v2, own) || !is_plain(own))
+    if (!find_own(cgroups, controller, own) || !is_plain(own))
         return false;
     while (next_line(&mounts, line)) {
         int count;
 
-        if (!parse_mount(line, v2, &mount) || !is_plain(mount.root) ||
+        if (!parse_mount(line, controller, &mount) || !is_plain(mount.root) ||
             !is_plain(mount.point) || !nacre_path_is_below(own, mount.root, &rest))
             continue;
         count = snprintf(ret_path, NACRE_PATH_MAX, "%s%s%s", mount.point,
@@ -179,39 +187,123 @@ static bool sets_a_limit(const char *directory)
     return false;
 }
 
-/*
- * v2 gives weights only below a cgroup that hands "cpu" down, and such a cgroup holds
- * no processes unless it is the root.  So ours is rarely the one; an ancestor of it
- * may be, as long as a worker that moves there leaves no limit behind.
- */
-static bool climb(char *path, size_t top)
+static size_t count_handed(const char *path, const char *const controllers[],
+                           size_t count, bool ret_handed[])
 {
     char text[256];
+    size_t handed = 0;
 
-    for (;;) {
-        read_word(path, "cgroup.subtree_control", text, sizeof(text));
-        if (has_word(text, "cpu", " "))
-            return true;
-        if (strlen(path) <= top || sets_a_limit(path))
-            return false;
+    read_word(path, "cgroup.subtree_control", text, sizeof(text));
+    for (size_t i = 0; i < count; i++) {
+        ret_handed[i] = has_word(text, controllers[i], " ");
+        handed += ret_handed[i];
+    }
+    return handed;
+}
+
+/*
+ * v2 gives limits only below a cgroup that hands the controller down, and such a cgroup
+ * holds no processes unless it is the root.  So ours is rarely the one; an ancestor of it
+ * may be, as long as a process that moves there leaves no limit behind.
+ */
+void nacre_cgroup_place_v2(const struct nacre_cgroup_tables *tables,
+                           const char *const controllers[], size_t count,
+                           bool ret_handed[], struct nacre_cgroup_place *ret_place)
+{
+    char path[NACRE_PATH_MAX];
+    size_t top = 0, length, most;
+
+    assert(count <= CONTROLLERS_MAX);
+
+    *ret_place = (struct nacre_cgroup_place){ .version = NACRE_CGROUP_NONE };
+    for (size_t i = 0; i < count; i++)
+        ret_handed[i] = false;
+    if (!find_directory(tables, NULL, path, &top))
+        return;
+    most = count_handed(path, controllers, count, ret_handed);
+    length = strlen(path);
+    ret_place->version = NACRE_CGROUP_V2;
+    (void)snprintf(ret_place->path, sizeof(ret_place->path), "%s", path);
+    while (length > top && !sets_a_limit(path)) {
+        bool handed[CONTROLLERS_MAX];
+        size_t here;
+
         *strrchr(path, '/') = '\0';
+        length = strlen(path);
+        here = count_handed(path, controllers, count, handed);
+        if (here <= most)
+            continue;
+        most = here;
+        memcpy(ret_handed, handed, count * sizeof(handed[0]));
+        (void)snprintf(ret_place->path, sizeof(ret_place->path), "%s", path);
     }
 }
 
-void nacre_cgroup_place_find(const char *cgroups, const char *mounts,
-                             struct nacre_cgroup_place *ret_place)
+void nacre_cgroup_place_v1(const struct nacre_cgroup_tables *tables,
+                           const char *controller, struct nacre_cgroup_place *ret_place)
 {
     char path[NACRE_PATH_MAX];
-    enum nacre_cpu_share_kind kind = NACRE_CPU_SHARE_NICE;
     size_t top = 0;
 
-    /* A controller is in one hierarchy only: where v1 has it, v2 has not. */
-    if (find_directory(cgroups, mounts, false, path, &top))
-        kind = NACRE_CPU_SHARE_CGROUP1;
-    else if (find_directory(cgroups, mounts, true, path, &top) && climb(path, top))
-        kind = NACRE_CPU_SHARE_CGROUP2;
+    *ret_place = (struct nacre_cgroup_place){ .version = NACRE_CGROUP_NONE };
+    if (!find_directory(tables, controller, path, &top))
+        return;
+    ret_place->version = NACRE_CGROUP_V1;
+    (void)snprintf(ret_place->path, sizeof(ret_place->path), "%s", path);
+}
 
-    ret_place->kind = kind;
-    (void)snprintf(ret_place->path, sizeof(ret_place->path), "%s",
-                   kind == NACRE_CPU_SHARE_NICE ? "" : path);
+void nacre_cgroup_place_find(const struct nacre_cgroup_tables *tables,
+                             const char *controller,
+                             struct nacre_cgroup_place *ret_place)
+{
+    bool handed;
+
+    nacre_cgroup_place_v1(tables, controller, ret_place);
+    if (ret_place->version != NACRE_CGROUP_NONE)
+        return;
+    nacre_cgroup_place_v2(tables, &controller, 1, &handed, ret_place);
+    if (!handed)
+        *ret_place = (struct nacre_cgroup_place){ .version = NACRE_CGROUP_NONE };
+}
+
+static enum nacre_status read_table(const char *path, struct nacre_buf *buf,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct nacre_error failed;
+    enum nacre_status status = fd < 0 ? NACRE_OK : nacre_buf_read(buf, fd, &failed);
+
+    if (status == NACRE_OK)
+        return NACRE_OK;
+    nacre_buf_clear(buf); /* half a table is none */
+    if (status != NACRE_ERR_MEMORY)
+        return NACRE_OK;
+    *err = failed;
+    return nacre_fail_context(err, path);
+}
+
+enum nacre_status nacre_cgroup_tables_read(struct nacre_cgroup_tables *ret_tables,
+                                           struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables tables = {
+        .own = { NACRE_BUF(TABLE_BYTES_MAX), NACRE_BUF(TABLE_BYTES_MAX) }
+    };
+    enum nacre_status status = read_table("/proc/self/cgroup", &tables.own[0], err);
+
+    if (status == NACRE_OK)
+        status = read_table("/proc/self/mountinfo", &tables.own[1], err);
+    if (status != NACRE_OK)
+        return status;
+    tables.cgroups = tables.own[0].bytes;
+    tables.mounts = tables.own[1].bytes;
+    *ret_tables = tables;
+    tables = (struct nacre_cgroup_tables){ NULL };
+    return NACRE_OK;
+}
+
+void nacre_cgroup_tables_clear(struct nacre_cgroup_tables *tables)
+{
+    nacre_buf_clear(&tables->own[0]);
+    nacre_buf_clear(&tables->own[1]);
+    tables->cgroups = tables->mounts = NULL;
 }

@@ -2,17 +2,51 @@
 #define NACRE_CGROUP_PLACE_H
 
 #include "cgroup.h"
+#include "nacre/buf.h"
 #include "nacre/path.h"
 
-/* Where a cgroup with a weight of its own could be made. */
-struct nacre_cgroup_place {
-    enum nacre_cpu_share_kind kind; /* NICE: nowhere */
-    char path[NACRE_PATH_MAX];      /* "" when there is none */
+enum nacre_cgroup_version {
+    NACRE_CGROUP_NONE,
+    NACRE_CGROUP_V1,
+    NACRE_CGROUP_V2,
 };
 
-/* From the texts of /proc/self/cgroup and /proc/self/mountinfo, and for v2 from the
- * cgroups' own files.  Nothing is written: whether it works is for a probe to say. */
-void nacre_cgroup_place_find(const char *cgroups, const char *mounts,
+/* Where a cgroup of our own could be made. */
+struct nacre_cgroup_place {
+    enum nacre_cgroup_version version; /* NONE: nowhere */
+    char path[NACRE_PATH_MAX];         /* "" when there is none */
+};
+
+/* The texts of /proc/self/cgroup and /proc/self/mountinfo.  Zeroed is empty. */
+struct nacre_cgroup_tables {
+    const char *cgroups, *mounts;    /* NULL counts as "" */
+    struct nacre_buf own[2];         /* private: what tables_read() has read */
+};
+
+/* A kernel without cgroups has none of them, which is no failure. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_cgroup_tables_read(struct nacre_cgroup_tables *ret_tables, struct nacre_error *err);
+void nacre_cgroup_tables_clear(struct nacre_cgroup_tables *tables);
+
+/*
+ * All three go by the tables, and for v2 by the cgroups' own files.  Nothing is written:
+ * whether it works is for a probe to say.
+ *
+ * _v1: our own cgroup in the hierarchy of `controller`.
+ *
+ * _v2: the cgroup above us that hands most of `controllers` down, the nearest of equals;
+ * ret_handed[i] says whether it hands controllers[i].  None of them is fine: freezing and
+ * killing need no controller.
+ *
+ * _find: whichever of them has `controller`.  One that v1 has, v2 has not.
+ */
+void nacre_cgroup_place_v1(const struct nacre_cgroup_tables *tables,
+                           const char *controller, struct nacre_cgroup_place *ret_place);
+void nacre_cgroup_place_v2(const struct nacre_cgroup_tables *tables,
+                           const char *const controllers[], size_t count,
+                           bool ret_handed[], struct nacre_cgroup_place *ret_place);
+void nacre_cgroup_place_find(const struct nacre_cgroup_tables *tables,
+                             const char *controller,
                              struct nacre_cgroup_place *ret_place);
 
 /* nacre_cpu_share_open() with the finding done: what can't be made at `place` becomes

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "nacre/own.h"
@@ -38,7 +39,10 @@ enum {
     FS_READ = FS_READ_FILE | FS_READ_DIR,
     FS_CHANGE = FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR |
                 FS_MAKE_REG | FS_MAKE_SYM | FS_REFER | FS_TRUNCATE,
+    FS_MAKE_IPC = FS_MAKE_SOCK | FS_MAKE_FIFO,
     FS_ABI_1 = FS_REFER - 1,
+    /* Of a rule on something that is no directory the kernel takes no other. */
+    FS_OF_A_FILE = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
 
     NET_BIND_TCP = 1 << 0, /* ABI 4 */
     NET_CONNECT_TCP = 1 << 1,
@@ -83,29 +87,27 @@ static struct ruleset handled_by(uint32_t abi)
 static enum nacre_status add_rule(int ruleset_fd, const struct nacre_landlock_rule *rule,
                                   uint64_t handled, struct nacre_error *err)
 {
-    const struct path_beneath beneath = {
-        .allowed = (FS_READ | (rule->writable ? FS_CHANGE : 0)) & handled,
-        .parent_fd = rule->dir_fd,
-    };
+    struct path_beneath beneath = { .parent_fd = rule->dir_fd };
+    struct stat info;
 
+    beneath.allowed = handled & (FS_READ | (rule->writable ? FS_CHANGE : 0) |
+                                 (rule->writable && rule->makes_ipc ? FS_MAKE_IPC : 0) |
+                                 (rule->executable ? FS_EXECUTE : 0) |
+                                 (rule->ioctls ? FS_IOCTL_DEV : 0));
+    if (fstat(rule->dir_fd, &info) == 0 && !S_ISDIR(info.st_mode))
+        beneath.allowed &= FS_OF_A_FILE;
     if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "landlock: no rule for fd %d, expected a "
-                          "directory of an ordinary file system", rule->dir_fd);
+                          "directory or file of an ordinary file system", rule->dir_fd);
     return NACRE_OK;
 }
 
-enum nacre_status nacre_landlock_enforce(const struct nacre_landlock_rule *rules,
-                                         size_t count, uint32_t *ret_abi,
-                                         struct nacre_error *err)
+static enum nacre_status make_ruleset(const struct nacre_landlock_rule *rules,
+                                      size_t count, uint32_t abi, struct ruleset handled,
+                                      int *ret_fd, struct nacre_error *err)
 {
-    uint32_t abi = nacre_landlock_abi();
-    struct ruleset handled = handled_by(abi);
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
 
-    if (abi == 0) {
-        *ret_abi = 0;
-        return NACRE_OK;
-    }
     fd = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "landlock: no ruleset at ABI %u", abi);
@@ -115,12 +117,45 @@ enum nacre_status nacre_landlock_enforce(const struct nacre_landlock_rule *rules
         if (status != NACRE_OK)
             return status;
     }
+    *ret_fd = nacre_fd_take(&fd);
+    return NACRE_OK;
+}
+
+enum nacre_status nacre_landlock_enforce(const struct nacre_landlock_rule *rules,
+                                         size_t count, uint32_t *ret_abi,
+                                         struct nacre_error *err)
+{
+    uint32_t abi = nacre_landlock_abi();
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    enum nacre_status status;
+
+    if (abi == 0) {
+        *ret_abi = 0;
+        return NACRE_OK;
+    }
+    status = make_ruleset(rules, count, abi, handled_by(abi), &fd, err);
+    if (status != NACRE_OK)
+        return status;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "landlock: no_new_privs");
     if (syscall(SYS_landlock_restrict_self, fd, 0) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "landlock: the ruleset was not accepted");
     *ret_abi = abi;
     return NACRE_OK;
+}
+
+enum nacre_status nacre_landlock_ruleset_open(const struct nacre_landlock_rule *rules,
+                                              size_t count, int *ret_fd,
+                                              struct nacre_error *err)
+{
+    uint32_t abi = nacre_landlock_abi();
+    const struct ruleset handled = { .fs = handled_by(abi).fs };
+
+    if (abi == 0) {
+        *ret_fd = -1;
+        return NACRE_OK;
+    }
+    return make_ruleset(rules, count, abi, handled, ret_fd, err);
 }
 
 const char *nacre_landlock_lacks(uint32_t abi)

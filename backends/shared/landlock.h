@@ -13,10 +13,13 @@
  * already open, and none of O_PATH, stat, chmod and utimes.
  */
 struct nacre_landlock_rule {
-    int dir_fd;    /* a directory (O_PATH will do); all that lies below it */
-    bool writable; /* read and list; with `writable` also change, make and remove files,
-                      directories and symbolic links.  Never execute, never make devices,
-                      sockets or FIFOs */
+    int dir_fd;      /* a directory (O_PATH will do), and all that lies below it; or one
+                        file or device */
+    bool writable;   /* read and list; with `writable` also change, make and remove files,
+                        directories and symbolic links */
+    bool executable; /* also execute */
+    bool makes_ipc;  /* with `writable` also make FIFOs and sockets.  Never devices */
+    bool ioctls;     /* also ioctls of devices: for a terminal */
 };
 
 /* The first ABI that judges everything we ask for. */
@@ -36,6 +39,17 @@ uint32_t nacre_landlock_abi(void);
 NACRE_MUST_CHECK enum nacre_status
 nacre_landlock_enforce(const struct nacre_landlock_rule *rules, size_t count,
                        uint32_t *ret_abi, struct nacre_error *err);
+
+/*
+ * The ruleset for a native guest, in namespaces of its own, for a process that restricts
+ * itself by it later: only files are judged.  Its TCP is its own loopback, its signals
+ * are its own pid namespace's, and what it starts in one command it may signal from the
+ * next.
+ * *ret_fd is -1 when the kernel has no Landlock.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_landlock_ruleset_open(const struct nacre_landlock_rule *rules, size_t count,
+                            int *ret_fd, struct nacre_error *err);
 
 /* In short words what `abi` does not judge; "" from NACRE_LANDLOCK_ABI_FULL on. */
 const char *nacre_landlock_lacks(uint32_t abi);

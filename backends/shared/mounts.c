@@ -34,8 +34,7 @@ static enum nacre_status deny(struct nacre_open_mount *open, const char *name,
     return NACRE_OK;
 }
 
-/* The name that the kernel has for an fd, links resolved. */
-static bool real_name(int fd, char ret_path[NACRE_PATH_MAX])
+bool nacre_mounts_real_name(int fd, char ret_path[NACRE_PATH_MAX])
 {
     char link[40];
     ssize_t length;
@@ -98,7 +97,7 @@ static enum nacre_status deny_host_paths(struct nacre_open_mount *open,
 {
     char directory[NACRE_PATH_MAX], real[NACRE_PATH_MAX];
 
-    if (!real_name(open->fd, directory))
+    if (!nacre_mounts_real_name(open->fd, directory))
         return nacre_fail(err, NACRE_ERR_IO,
                           "mount '%.100s': its real name can't be found",
                           open->mount->guest);

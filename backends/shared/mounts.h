@@ -3,6 +3,7 @@
 
 #include "nacre/error.h"
 #include "nacre/own.h"
+#include "nacre/path.h"
 #include "nacre/plan.h"
 
 /*
@@ -34,5 +35,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_mounts_open(const struct nacre_plan *pl
                                                      struct nacre_open_mounts *ret_mounts,
                                                      struct nacre_error *err);
 void nacre_mounts_clear(struct nacre_open_mounts *mounts);
+
+/* The name that the kernel has for an fd, links resolved. */
+bool nacre_mounts_real_name(int fd, char ret_path[NACRE_PATH_MAX]);
 
 #endif

@@ -31,8 +31,14 @@ enum nacre_status nacre_seccomp_probe(struct nacre_error *err)
 
 const struct nacre_seccomp_program *nacre_seccomp_program(enum nacre_seccomp_kind kind)
 {
-    assert(kind == NACRE_SECCOMP_WORKER || kind == NACRE_SECCOMP_COMPILER);
-    return kind == NACRE_SECCOMP_WORKER ? &worker_filter : &compiler_filter;
+    static const struct nacre_seccomp_program *const filters[] = {
+        [NACRE_SECCOMP_WORKER] = &worker_filter,
+        [NACRE_SECCOMP_COMPILER] = &compiler_filter,
+        [NACRE_SECCOMP_NATIVE] = &native_filter,
+    };
+
+    assert(kind > NACRE_SECCOMP_NONE && kind <= NACRE_SECCOMP_NATIVE);
+    return filters[kind];
 }
 
 enum nacre_status nacre_seccomp_install(const struct nacre_seccomp_program *program,
@@ -43,7 +49,8 @@ enum nacre_status nacre_seccomp_install(const struct nacre_seccomp_program *prog
     long unsynced;
 
     memcpy(code, program->code, program->count * sizeof(code[0]));
-    code[program->own_pid].k = (uint32_t)getpid();
+    if (program->own_pid > 0)
+        code[program->own_pid].k = (uint32_t)getpid();
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "seccomp: no_new_privs");

@@ -6,13 +6,15 @@
 #include "nacre/error.h"
 
 /*
- * The system calls that a process of ours may still make once a guest has a say in
- * it.  A list of what is allowed; the rest gets EPERM, and a call that only an
- * attacker would make (exec, a socket, ptrace, mount, bpf, ...) kills the process
- * with SIGSYS, as does every call of a foreign architecture.
+ * The system calls that a process may still make once a guest has a say in it.  A list
+ * of what is allowed; the rest gets EPERM, and every call of a foreign architecture
+ * kills the process with SIGSYS.  In a process of our own (worker, compiler) so does a
+ * call that only an attacker would make: exec, a socket, ptrace, mount, bpf, ...
  *
- * A filter is built once, before forking (about 0.5 ms), and installed in each child
- * (about 0.1 ms).
+ * For a native guest nothing else kills.  clone3, and a call that is newer than the
+ * whole table, get ENOSYS, at which C libraries turn to an older one.
+ *
+ * A filter is made when nacre is built and installed in each child (about 0.1 ms).
  */
 enum nacre_seccomp_kind {
     NACRE_SECCOMP_NONE,
@@ -20,6 +22,9 @@ enum nacre_seccomp_kind {
                                process, no thread, no socket */
     NACRE_SECCOMP_COMPILER, /* reads and writes the fds it was given, opens nothing;
                                threads, but no process */
+    NACRE_SECCOMP_NATIVE,   /* a program that was not written for us: what Docker's
+                               default profile leaves to a container without
+                               capabilities, and less */
 };
 
 struct nacre_seccomp_program;
@@ -29,6 +34,20 @@ NACRE_MUST_CHECK enum nacre_status nacre_seccomp_probe(struct nacre_error *err);
 
 /* Made when nacre was built (seccomp_rules.c): nothing to release. */
 const struct nacre_seccomp_program *nacre_seccomp_program(enum nacre_seccomp_kind kind);
+
+/* NACRE_SECCOMP_NATIVE as a profile for the container engine, from the same rows.  runc
+ * by itself gives ENOSYS for what is newer than the profile. */
+const char *nacre_seccomp_profile_json(void);
+
+/*
+ * A filter that refuses these calls with EPERM and judges no other, to be installed in
+ * addition, in any order.  NACRE_ERR_USAGE names the word that is no system call.  A
+ * call that only other machines have is fine: here nobody can make it.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_seccomp_blocklist_build(const char *const *names, size_t count,
+                              struct nacre_seccomp_program *ret_program,
+                              struct nacre_error *err);
 
 /*
  * Put every thread of this process under `program`, for good; sets no_new_privs.

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wasmtime.h>
 
 #include "nacre/text.h"
+#include "wasmtime_api.h"
 
 #define ELFOSABI_WASMTIME 200 /* in e_ident of all that wasmtime compiles */
 
@@ -99,10 +99,13 @@ static enum nacre_status fail_text(const struct nacre_tool *tool, wasmtime_error
 static enum nacre_status convert(const struct nacre_tool *tool, size_t *ret_count,
                                  unsigned char **ret_owned, struct nacre_error *err)
 {
+    enum nacre_status status = nacre_wasmtime_load(err);
     wasm_byte_vec_t binary;
     wasmtime_error_t *error;
     unsigned char *copy;
 
+    if (status != NACRE_OK)
+        return status;
     error = wasmtime_wat2wasm((const char *)tool->bytes, tool->count, &binary);
     if (error)
         return fail_text(tool, error, err);

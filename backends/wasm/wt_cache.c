@@ -29,17 +29,19 @@ struct wt_cache {
 };
 
 #define TRAILER_MAGIC 0x5457434eu /* "NCWT" */
-#define TRAILER_VERSION 1u
+#define TRAILER_VERSION 2u
 
 /* The last bytes of an entry, after the code; read by the machine that wrote it. */
 struct trailer {
     uint32_t magic, version;
     struct nacre_digest key;
     uint64_t count; /* bytes of code */
+    struct nacre_digest module;
+    char name[NACRE_CACHE_NAME]; /* of the module, filled up with zeros */
     uint8_t nonce[16];
     uint8_t mac[NACRE_MAC_BYTES];
 };
-_Static_assert(sizeof(struct trailer) == 80, "no padding: each byte of it is judged");
+_Static_assert(sizeof(struct trailer) == 176, "no padding: each byte of it is judged");
 
 #define ENTRY_SUFFIX ".code"
 #define ENTRY_NAME (NACRE_HEX - 1 + sizeof(ENTRY_SUFFIX))
@@ -107,7 +109,7 @@ struct nacre_digest wt_cache_key(const struct nacre_digest *module,
     struct nacre_hasher hasher;
 
     nacre_hash_init(&hasher);
-    nacre_hash_add_text(&hasher, "nacre compiled code");
+    nacre_hash_add_text(&hasher, "nacre compiled code 2"); /* the trailer's version */
     nacre_hash_add(&hasher, module->bytes, sizeof(module->bytes));
     nacre_hash_add_text(&hasher, WASMTIME_VERSION);
     nacre_hash_add_text(&hasher, config_text);
@@ -142,8 +144,7 @@ static enum nacre_status refuse(struct wt_cache *cache, const char *name, bool *
 }
 
 /* Why the entry can't be ours, or NULL when it may be; then *ret_trailer is its. */
-static const char *examine(int fd, const struct nacre_digest *key,
-                           struct trailer *ret_trailer)
+static const char *examine(int fd, struct trailer *ret_trailer)
 {
     struct stat st;
     uint64_t size;
@@ -161,8 +162,6 @@ static const char *examine(int fd, const struct nacre_digest *key,
         ret_trailer->magic != TRAILER_MAGIC || ret_trailer->version != TRAILER_VERSION ||
         ret_trailer->count != size - sizeof(*ret_trailer))
         return "is damaged";
-    if (!nacre_digest_equal(&ret_trailer->key, key))
-        return "belongs to another module";
     return NULL;
 }
 
@@ -233,7 +232,9 @@ enum nacre_status wt_cache_get(struct wt_cache *cache, const struct nacre_digest
         return refuse(cache, name, refused, err, "is not a plain file");
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot open compiled code in the cache");
-    fault = examine(fd, key, &trailer);
+    fault = examine(fd, &trailer);
+    if (!fault && !nacre_digest_equal(&trailer.key, key))
+        fault = "belongs to another module";
     if (fault)
         return refuse(cache, name, refused, err, fault);
 
@@ -348,6 +349,13 @@ static int longest_unused_first(const void *a, const void *b)
     return (left->tv_nsec > right->tv_nsec) - (left->tv_nsec < right->tv_nsec);
 }
 
+static void sort(struct listing *listing)
+{
+    if (listing->count > 0)
+        qsort(listing->entries, listing->count, sizeof(listing->entries[0]),
+              longest_unused_first);
+}
+
 static enum nacre_status make_room(struct wt_cache *cache, uint64_t needed,
                                    struct nacre_error *err)
 {
@@ -357,9 +365,7 @@ static enum nacre_status make_room(struct wt_cache *cache, uint64_t needed,
 
     if (status != NACRE_OK)
         return status;
-    if (listing.count > 0)
-        qsort(listing.entries, listing.count, sizeof(listing.entries[0]),
-              longest_unused_first);
+    sort(&listing);
     for (size_t i = 0; i < listing.count; i++)
         total += listing.entries[i].bytes;
     for (size_t i = 0; i < listing.count; i++) {
@@ -389,6 +395,44 @@ enum nacre_status wt_cache_report(struct wt_cache *cache,
         report.bytes += listing.entries[i].bytes;
     }
     *ret_report = report;
+    return NACRE_OK;
+}
+
+static void describe(const struct wt_cache *cache, const struct entry *entry,
+                     struct nacre_cache_entry *ret_entry)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = openat(
+        cache->dir_fd, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct trailer trailer;
+
+    *ret_entry = (struct nacre_cache_entry){ .bytes = entry->bytes,
+                                             .used_s = entry->used.tv_sec };
+    if (fd < 0 || examine(fd, &trailer))
+        return;
+    ret_entry->is_known = true;
+    ret_entry->module = trailer.module;
+    memcpy(ret_entry->name, trailer.name, sizeof(trailer.name) - 1);
+}
+
+enum nacre_status wt_cache_list(struct wt_cache *cache,
+                                void (*each)(void *data,
+                                             const struct nacre_cache_entry *entry),
+                                void *data, struct nacre_error *err)
+{
+    NACRE_AUTO(listing_clear) struct listing listing = { 0 };
+    enum nacre_status status = listing_read(&listing, cache->dir_fd, err);
+
+    if (status != NACRE_OK)
+        return status;
+    sort(&listing);
+    for (size_t i = listing.count; i-- > 0;) {
+        struct nacre_cache_entry entry;
+
+        if (listing.entries[i].stale)
+            continue;
+        describe(cache, &listing.entries[i], &entry);
+        each(data, &entry);
+    }
     return NACRE_OK;
 }
 
@@ -435,16 +479,19 @@ static bool write_all(int fd, const void *bytes, size_t count)
 }
 
 enum nacre_status wt_cache_put(struct wt_cache *cache, const struct nacre_digest *key,
-                               const void *bytes, size_t count, struct nacre_error *err)
+                               const struct wt_cache_origin *origin, const void *bytes,
+                               size_t count, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     struct trailer trailer = { .magic = TRAILER_MAGIC, .version = TRAILER_VERSION,
-                               .key = *key, .count = count };
+                               .key = *key, .count = count,
+                               .module = origin->module };
     char name[ENTRY_NAME], temporary[32];
     enum nacre_status status;
     uint64_t number;
 
     assert(count > 0);
+    (void)snprintf(trailer.name, sizeof(trailer.name), "%s", origin->name);
     if (count > WT_CACHE_ENTRY_BYTES_MAX || count + sizeof(trailer) > cache->bytes_max)
         return nacre_fail(err, NACRE_ERR_TOO_BIG,
                           "compiled code of %zu bytes does not fit into the cache",

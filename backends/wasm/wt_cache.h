@@ -50,6 +50,12 @@ NACRE_MUST_CHECK enum nacre_status wt_cache_get(struct wt_cache *cache,
                                                 int *ret_fd, size_t *ret_size,
                                                 bool *refused, struct nacre_error *err);
 
+/* What code was compiled from, for those who look at the cache. */
+struct wt_cache_origin {
+    struct nacre_digest module;
+    const char *name;
+};
+
 /*
  * Enter code, in place of what was there.  Entries that were not used for longest
  * go first when the ceiling would be passed; NACRE_ERR_TOO_BIG for code that could
@@ -57,6 +63,7 @@ NACRE_MUST_CHECK enum nacre_status wt_cache_get(struct wt_cache *cache,
  */
 NACRE_MUST_CHECK enum nacre_status wt_cache_put(struct wt_cache *cache,
                                                 const struct nacre_digest *key,
+                                                const struct wt_cache_origin *origin,
                                                 const void *bytes, size_t count,
                                                 struct nacre_error *err);
 
@@ -64,6 +71,12 @@ NACRE_MUST_CHECK enum nacre_status wt_cache_put(struct wt_cache *cache,
 NACRE_MUST_CHECK enum nacre_status wt_cache_report(struct wt_cache *cache,
                                                    struct nacre_cache_report *ret_report,
                                                    struct nacre_error *err);
+
+/* Hand over each entry, the one that was used last first. */
+NACRE_MUST_CHECK enum nacre_status
+wt_cache_list(struct wt_cache *cache,
+              void (*each)(void *data, const struct nacre_cache_entry *entry), void *data,
+              struct nacre_error *err);
 
 /* Remove every entry; *ret_report tells what went.  Other files are left alone. */
 NACRE_MUST_CHECK enum nacre_status wt_cache_clear(struct wt_cache *cache,

@@ -229,6 +229,12 @@ static void measure(struct run *run, const struct wt_bounds *bounds,
     run->reply->cpu_ns = wt_cpu_ns() - cpu_since_ns;
 }
 
+static void tell(const struct wt_order *order)
+{
+    if (order->on_reply)
+        order->on_reply(order->on_reply_data);
+}
+
 void wt_call_run(wasm_engine_t *engine, const struct wt_code *code,
                  const struct wt_order *order, struct wt_reply *reply)
 {
@@ -251,6 +257,7 @@ void wt_call_run(wasm_engine_t *engine, const struct wt_code *code,
     order->call->memory = &run.account.memory;
     if (nacre_wasi_begin(order->wasi, order->call, &err) != NACRE_OK) {
         refuse(&run, err.status, err.text);
+        tell(order);
         return;
     }
     store = wasmtime_store_new(engine, order->wasi, NULL);
@@ -271,9 +278,10 @@ void wt_call_run(wasm_engine_t *engine, const struct wt_code *code,
     else
         enter(&run, code, order->invoke);
     measure(&run, bounds, cpu_since_ns);
-    wasmtime_store_delete(store);
-    wt_account_enter(NULL);
     /* What a guest left behind may be hard to remove, but can't make nacre fail. */
     if (nacre_wasi_end(order->wasi, &err) != NACRE_OK)
         reply->spent = 1;
+    tell(order);
+    wasmtime_store_delete(store);
+    wt_account_enter(NULL);
 }

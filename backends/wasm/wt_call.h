@@ -4,12 +4,12 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <wasmtime.h>
 
 #include "nacre/error.h"
 #include "nacre/own.h"
 #include "nacre/result.h"
 #include "nacre_wasi.h"
+#include "wasmtime_api.h"
 
 /* A loaded module, ready to be instantiated any number of times. */
 struct wt_code {
@@ -58,6 +58,9 @@ struct wt_order {
     const char *invoke; /* the export to call with call->arguments[1...]; NULL: _start */
     const _Atomic int *cancelled; /* not 0 and the epoch bumped: it ends; NULL: never */
     uint64_t cpu_since_ns; /* of this thread, when its account begins; 0: now */
+    /* The reply is whole; what is left to do is nobody's concern.  NULL: never called. */
+    void (*on_reply)(void *data);
+    void *on_reply_data;
 };
 
 /*

@@ -2,9 +2,9 @@
 #define WT_ENGINE_H
 
 #include <stdbool.h>
-#include <wasmtime.h>
 
 #include "nacre/error.h"
+#include "wasmtime_api.h"
 
 /*
  * The one configuration of the engine.  Every proposal is set explicitly: several
@@ -14,8 +14,8 @@
 /* Names everything that compiled code depends on; part of the cache's key. */
 extern const char wt_engine_config_text[];
 
-/* `parallel`: only for a process that compiles and then ends.  A process that forks
- * must never have had the compiler's threads. */
+/* After nacre_wasmtime_load().  `parallel`: only for a process that compiles and then
+ * ends.  A process that forks must never have had the compiler's threads. */
 wasm_engine_t *wt_engine_new(bool parallel);
 
 /* A failure in the engine's words, as `status`.  Takes the error. */

@@ -20,6 +20,7 @@
 #include "pidfd.h"
 #include "seccomp.h"
 #include "wt_core.h"
+#include "wt_hand.h"
 #include "wt_inprocess.h"
 #include "wt_pool.h"
 #include "wt_result.h"
@@ -168,49 +169,10 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 
 /* ---- one call ---- */
 
-static enum nacre_status write_call(const struct wt_worker *worker,
-                                    const struct nacre_plan *plan,
-                                    const struct nacre_tool *tool,
-                                    const struct nacre_request *request,
-                                    uint64_t deadline_ns, struct nacre_error *err)
-{
-    struct wt_share *share = worker->share;
-    struct wt_cursor cursor = { share->text, share->text + sizeof(share->text), false };
-    uint32_t arguments = 1, environment = 0;
-
-    wt_put_text(&cursor, tool->name);
-    for (; request->arguments && request->arguments[arguments - 1]; arguments++)
-        wt_put_text(&cursor, request->arguments[arguments - 1]);
-    for (; request->environment && request->environment[environment]; environment++)
-        wt_put_text(&cursor, request->environment[environment]);
-    if (request->invoke)
-        wt_put_text(&cursor, request->invoke);
-    if (cursor.failed || arguments + environment > WT_TEXT_COUNT_MAX)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG,
-                          "arguments and environment are over %zu bytes or %d texts",
-                          WT_TEXT_BYTES, WT_TEXT_COUNT_MAX);
-    share->argument_count = arguments;
-    share->environment_count = environment;
-    share->has_invoke = request->invoke != NULL;
-    share->has_input = request->input_fd >= 0;
-    share->terminals = request->terminals;
-    share->is_streamed = request->on_output != NULL;
-    share->deadline_ns = deadline_ns;
-    share->fuel_max = plan->limits.fuel_max;
-    memset(&share->record, 0, offsetof(struct nacre_wasi_record, denials));
-    share->reply.outcome = NACRE_OUTCOME_NONE;
-    atomic_store(&share->begun, 0);
-    return NACRE_OK;
-}
-
-/* False with errno: EPIPE when the worker has just died, EAGAIN when a guest has taken
- * it over and it takes nothing any more. */
+/* False with errno, as wt_hand_input(). */
 static bool hand_over(struct wt_worker *worker, const struct nacre_request *request)
 {
-    const struct wt_message message = { .request = WT_REQUEST_NONE };
-
-    if (request->input_fd >= 0 &&
-        !wt_send(worker->control, &message, &request->input_fd, 1))
+    if (!wt_hand_input(worker->control, request))
         return false;
     atomic_store(&worker->share->word, (uint32_t)worker->child.pid | FUTEX_WAITERS);
     wt_futex_wake(&worker->share->word);
@@ -306,6 +268,40 @@ static void end_by_force(struct executor *executor, struct wt_worker *worker,
     }
 }
 
+/* From the hand-over to the end, whatever the end is.  Fails when the call could not be
+ * handed over, by the caller's fault. */
+static enum nacre_status attend(struct executor *executor, struct wt_worker *worker,
+                                const struct nacre_plan *plan,
+                                const struct nacre_tool *tool,
+                                const struct nacre_request *request,
+                                uint64_t deadline_ns, uint64_t shown[2],
+                                enum wait_end *ret_end, struct nacre_error *err)
+{
+    struct wt_core core = { .is_held = false };
+    enum nacre_status status;
+
+    *ret_end = WAIT_DIED;
+    if (worker->has_call) {
+        worker->has_call = false;
+        *ret_end = await(executor, worker, request, deadline_ns, &core, shown);
+        /* Walls that never stood are what it would have said of itself; run_in_worker()
+         * asks again, step by step. */
+        if (*ret_end == WAIT_DONE && !wt_worker_stands(worker))
+            *ret_end = WAIT_DIED;
+        return NACRE_OK;
+    }
+    status = wt_hand_write(worker->share, 0, plan, tool, request, deadline_ns, err);
+    if (status != NACRE_OK)
+        return status;
+    wt_core_share(&core, worker);
+    if (hand_over(worker, request))
+        *ret_end = await(executor, worker, request, deadline_ns, &core, shown);
+    else if (errno != EPIPE && errno != EAGAIN)
+        status = nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
+    wt_core_leave(&core);
+    return status;
+}
+
 static enum nacre_status call(struct executor *executor, struct wt_worker *worker,
                               const struct nacre_plan *plan,
                               const struct nacre_tool *tool,
@@ -315,20 +311,11 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
 {
     struct wt_share *share = worker->share;
     uint64_t shown[2] = { 0, 0 };
-    struct wt_core core;
-    enum wait_end end = WAIT_DIED;
+    enum wait_end end;
     enum nacre_status status;
 
     *ret_healthy = false;
-    status = write_call(worker, plan, tool, request, deadline_ns, err);
-    if (status != NACRE_OK)
-        return status;
-    wt_core_share(&core, worker);
-    if (hand_over(worker, request))
-        end = await(executor, worker, request, deadline_ns, &core, shown);
-    else if (errno != EPIPE && errno != EAGAIN)
-        status = nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
-    wt_core_leave(&core);
+    status = attend(executor, worker, plan, tool, request, deadline_ns, shown, &end, err);
     if (status != NACRE_OK)
         return status;
     if (end == WAIT_DONE) {
@@ -387,13 +374,14 @@ static enum nacre_status check_module(const struct nacre_tool *tool,
 static enum nacre_status worker_for(struct executor *executor,
                                     const struct nacre_plan *plan,
                                     const struct nacre_tool *tool,
-                                    const struct nacre_request *request,
+                                    const struct nacre_request *request, bool is_first,
                                     uint64_t deadline_ns, uint64_t *ret_compile_ns,
                                     struct wt_worker **ret_worker,
                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int code_fd = -1;
     const struct wt_key key = { plan->digest, tool->digest };
+    struct wt_purpose purpose;
     struct wt_worker *worker;
     enum nacre_status status;
 
@@ -411,8 +399,10 @@ static enum nacre_status worker_for(struct executor *executor,
                                &code_fd, ret_compile_ns, err);
     if (status != NACRE_OK)
         return status;
-    return wt_pool_make(executor->pool, &key, plan, tool, code_fd, deadline_ns,
-                        ret_worker, err);
+    purpose = (struct wt_purpose){ .plan = plan, .tool = tool, .code_fd = code_fd,
+                                   .first = is_first ? request : NULL,
+                                   .deadline_ns = deadline_ns };
+    return wt_pool_make(executor->pool, &key, &purpose, ret_worker, err);
 }
 
 /* Time was up before the guest began, or the caller did not want to wait any longer: an
@@ -427,7 +417,8 @@ static enum nacre_status timed_out(struct executor *executor, struct nacre_resul
     return NACRE_OK;
 }
 
-/* An idle worker may die just before it is needed: then nothing has happened yet. */
+/* An idle worker may die just before it is needed, and a new one before its walls stand:
+ * then nothing has happened yet. */
 static bool died_unbegun(const struct wt_worker *worker,
                          const struct nacre_result *result)
 {
@@ -459,7 +450,7 @@ static enum nacre_status run_in_worker(struct executor *executor,
     bool healthy, again = true;
 
     for (bool retried = false; again; retried = true) {
-        status = worker_for(executor, plan, tool, request, deadline_ns,
+        status = worker_for(executor, plan, tool, request, !retried, deadline_ns,
                             &result->usage.compile_ns, &worker, err);
         if (status == NACRE_ERR_TIMEOUT)
             return timed_out(executor, result, err);
@@ -566,6 +557,17 @@ enum nacre_status nacre_wasm_cache_report(struct nacre_executor *base,
     enum nacre_status status = cache_of(base, &cache, err);
 
     return status == NACRE_OK ? wt_cache_report(cache, ret_report, err) : status;
+}
+
+enum nacre_status
+nacre_wasm_cache_list(struct nacre_executor *base,
+                      void (*each)(void *data, const struct nacre_cache_entry *entry),
+                      void *data, struct nacre_error *err)
+{
+    struct wt_cache *cache;
+    enum nacre_status status = cache_of(base, &cache, err);
+
+    return status == NACRE_OK ? wt_cache_list(cache, each, data, err) : status;
 }
 
 enum nacre_status nacre_wasm_cache_clear(struct nacre_executor *base,

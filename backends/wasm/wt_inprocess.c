@@ -127,11 +127,13 @@ enum nacre_status wt_inprocess_open(const struct nacre_executor_options *options
                                     struct wt_inprocess **ret_inprocess,
                                     struct nacre_error *err)
 {
-    NACRE_AUTO(wt_inprocess_guard)
-    struct wt_inprocess *inprocess = calloc(1, sizeof(*inprocess));
+    NACRE_AUTO(wt_inprocess_guard) struct wt_inprocess *inprocess = NULL;
+    enum nacre_status status = nacre_wasmtime_load(err);
     pthread_condattr_t monotonic;
-    enum nacre_status status;
 
+    if (status != NACRE_OK)
+        return status;
+    inprocess = calloc(1, sizeof(*inprocess));
     if (!inprocess)
         return nacre_fail(err, NACRE_ERR_MEMORY, "engine");
     inprocess->options = options;

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <wasmtime.h>
 
 #include "nacre_wasi.h"
+#include "wasmtime_api.h"
 
 /*
  * The guests' linear memory comes from here and not from the engine, so that the

@@ -14,6 +14,7 @@
 #include "nacre/clock.h"
 #include "pidfd.h"
 #include "wt_bounds.h"
+#include "wt_hand.h"
 #include "wt_mounts.h"
 
 #define IDLE_MAX 32
@@ -76,6 +77,11 @@ bool wt_worker_lives(const struct wt_worker *worker)
     struct pollfd ended = { .fd = worker->child.pidfd, .events = POLLIN };
 
     return poll(&ended, 1, 0) <= 0; /* a signal of the caller's is no death */
+}
+
+bool wt_worker_stands(const struct wt_worker *worker)
+{
+    return atomic_load(&worker->share->worker_tid) == (uint32_t)worker->child.pid;
 }
 
 struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct wt_key *key)
@@ -195,6 +201,18 @@ static enum nacre_status write_setup(struct wt_worker *worker,
     return NACRE_OK;
 }
 
+static enum nacre_status fail_dead(const struct wt_worker *worker,
+                                   struct nacre_error *err)
+{
+    /* A zygote that could not load the engine ends, and nobody else can say why. */
+    enum nacre_status status = worker->child.is_ours ? nacre_wasmtime_load(err)
+                                                     : NACRE_OK;
+
+    if (status != NACRE_OK)
+        return status;
+    return nacre_fail(err, NACRE_ERR_BACKEND, "a worker died while it was set up");
+}
+
 static enum nacre_status await_walls(struct wt_worker *worker, uint64_t deadline_ns,
                                      struct nacre_error *err)
 {
@@ -203,14 +221,13 @@ static enum nacre_status await_walls(struct wt_worker *worker, uint64_t deadline
 
     while ((word = atomic_load(&share->word)) != 0) {
         if ((word & FUTEX_OWNER_DIED) || !wt_worker_lives(worker))
-            return nacre_fail(err, NACRE_ERR_BACKEND,
-                              "a worker died while it was set up");
+            return fail_dead(worker, err);
         if (nacre_clock_ns() >= deadline_ns)
             return nacre_fail(err, NACRE_ERR_TIMEOUT,
                               "the time was up before the guest began");
         (void)wt_futex_wait(&share->word, word, SETUP_SLICE_NS);
     }
-    if (atomic_load(&share->worker_tid) != (uint32_t)worker->child.pid) {
+    if (!wt_worker_stands(worker)) {
         status = share->reply.status;
         share->reply.reason[sizeof(share->reply.reason) - 1] = '\0';
         return nacre_fail(
@@ -221,11 +238,33 @@ static enum nacre_status await_walls(struct wt_worker *worker, uint64_t deadline
     return NACRE_OK;
 }
 
-static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
-                               const struct nacre_plan *plan,
-                               const struct nacre_open_mounts *mounts, int share_fd,
-                               int code_fd, struct nacre_error *err)
+/* Only where the zygote itself becomes the worker, and nothing has to be done to that
+ * process before a guest may run in it. */
+static enum nacre_status give_along(const struct wt_pool *pool, struct wt_worker *worker,
+                                    const struct wt_purpose *purpose,
+                                    struct nacre_error *err)
 {
+    struct wt_share *share = worker->share;
+    struct nacre_error too_big;
+
+    if (!pool->options->single_run || !purpose->first ||
+        purpose->plan->limits.cpu_shares > 0 ||
+        wt_hand_write(share, share->setup.mount_text_bytes, purpose->plan, purpose->tool,
+                      purpose->first, purpose->deadline_ns, &too_big) != NACRE_OK)
+        return NACRE_OK;
+    if (!wt_hand_input(worker->control, purpose->first))
+        return nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
+    worker->has_call = true;
+    share->setup.has_call = 1;
+    return NACRE_OK;
+}
+
+static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
+                               const struct wt_purpose *purpose,
+                               const struct nacre_open_mounts *mounts, int share_fd,
+                               struct nacre_error *err)
+{
+    uint64_t cpu_shares = purpose->plan->limits.cpu_shares;
     NACRE_AUTO(nacre_fd_guard) int scratch_fd = -1;
     NACRE_AUTO(nacre_fd_guard) int theirs = -1;
     int fds[WT_FDS_MAX];
@@ -248,28 +287,30 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
     if (mounts->count + 4 > WT_FDS_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d mounts", WT_FDS_MAX - 4);
     fds[count++] = share_fd;
-    fds[count++] = code_fd;
+    fds[count++] = purpose->code_fd;
     fds[count++] = theirs;
     if (scratch_fd >= 0)
         fds[count++] = scratch_fd;
     for (uint32_t i = 0; i < mounts->count; i++)
         if (mounts->items[i].fd >= 0)
             fds[count++] = mounts->items[i].fd;
-    status = wt_zygote_fork(
-        pool->zygote, pool->options->single_run ? WT_REQUEST_BECOME : WT_REQUEST_SPAWN,
-        fds, count, &worker->child, err);
-    if (status == NACRE_OK && plan->limits.cpu_shares > 0)
-        status = nacre_cpu_share_apply(*pool->cpu_share, worker->child.pid,
-                                       plan->limits.cpu_shares, &worker->group, err);
+    status = give_along(pool, worker, purpose, err);
+    if (status == NACRE_OK)
+        status = wt_zygote_fork(pool->zygote,
+                                pool->options->single_run ? WT_REQUEST_BECOME
+                                                          : WT_REQUEST_SPAWN,
+                                fds, count, &worker->child, err);
+    if (status == NACRE_OK && cpu_shares > 0)
+        status = nacre_cpu_share_apply(*pool->cpu_share, worker->child.pid, cpu_shares,
+                                       &worker->group, err);
     return status;
 }
 
 enum nacre_status wt_pool_make(struct wt_pool *pool, const struct wt_key *key,
-                               const struct nacre_plan *plan,
-                               const struct nacre_tool *tool, int code_fd,
-                               uint64_t deadline_ns, struct wt_worker **ret_worker,
-                               struct nacre_error *err)
+                               const struct wt_purpose *purpose,
+                               struct wt_worker **ret_worker, struct nacre_error *err)
 {
+    const struct nacre_plan *plan = purpose->plan;
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
     NACRE_AUTO(nacre_fd_guard) int share_fd = -1;
     struct wt_worker *worker = calloc(1, sizeof(*worker));
@@ -284,16 +325,16 @@ enum nacre_status wt_pool_make(struct wt_pool *pool, const struct wt_key *key,
     if (status == NACRE_OK)
         status = map_share(worker, &share_fd, err);
     if (status == NACRE_OK)
-        status = wt_bounds_make(plan, tool, &worker->share->setup.bounds, err);
+        status = wt_bounds_make(plan, purpose->tool, &worker->share->setup.bounds, err);
     if (status == NACRE_OK)
         status = write_setup(worker, plan, &mounts, err);
     if (status == NACRE_OK) {
         worker->share->setup.landlock_min = pool->options->landlock_min;
         atomic_store(&worker->share->word, WT_WORD_STARTING);
-        status = start(pool, worker, plan, &mounts, share_fd, code_fd, err);
+        status = start(pool, worker, purpose, &mounts, share_fd, err);
     }
-    if (status == NACRE_OK)
-        status = await_walls(worker, deadline_ns, err);
+    if (status == NACRE_OK && !worker->has_call)
+        status = await_walls(worker, purpose->deadline_ns, err);
     if (status != NACRE_OK) {
         (void)wt_pool_drop(pool, worker);
         return status;

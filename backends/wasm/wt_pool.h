@@ -29,6 +29,7 @@ struct wt_worker {
     int control;
     char scratch[NACRE_SCRATCH_NAME]; /* "" when it has none */
     struct nacre_cpu_group group;
+    bool has_call;       /* it was given one along and begins it by itself */
     int pinned_cpu;      /* -1: may run anywhere */
     uint32_t calls_held; /* for which the caller is kept on that core too (wt_core.h) */
 };
@@ -44,14 +45,31 @@ void wt_pool_free(struct wt_pool *pool); /* kills what is idle; accepts NULL */
 /* An idle worker for `key`, or NULL. */
 struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct wt_key *key);
 
+/* What a new worker is made for; everything is borrowed. */
+struct wt_purpose {
+    const struct nacre_plan *plan;
+    const struct nacre_tool *tool;
+    int code_fd;
+    const struct nacre_request *first; /* its first call, or NULL */
+    uint64_t deadline_ns;
+};
+
 /*
  * A new worker, its walls raised and its module loaded.  NACRE_ERR_TIMEOUT when that
  * took longer than the deadline.
+ *
+ * With a first call this returns at once where that is worth it, and the worker's
+ * `has_call` is true: it begins the call when its walls stand.  Its word for what
+ * went wrong before could be its guest's, so it is to be made again without one then.
  */
-NACRE_MUST_CHECK enum nacre_status wt_pool_make(
-    struct wt_pool *pool, const struct wt_key *key, const struct nacre_plan *plan,
-    const struct nacre_tool *tool, int code_fd, uint64_t deadline_ns,
-    struct wt_worker **ret_worker, struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status wt_pool_make(struct wt_pool *pool,
+                                                const struct wt_key *key,
+                                                const struct wt_purpose *purpose,
+                                                struct wt_worker **ret_worker,
+                                                struct nacre_error *err);
+
+/* Do its walls stand, by its own word?  Before any guest that is the truth. */
+bool wt_worker_stands(const struct wt_worker *worker);
 
 /* After a run: kept for the next, or ended for good with all that it left.  The
  * return value of drop is waitpid()'s status, or -1. */

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <wasmtime.h>
 
 #include "nacre/result.h"
+#include "wasmtime_api.h"
 
 struct wt_cause {
     enum nacre_outcome outcome;

@@ -35,6 +35,7 @@ struct wt_setup {
     uint64_t scratch_bytes_max, scratch_files_max, file_bytes_max;
     uint32_t mount_count, mount_text_bytes;
     uint32_t has_scratch;
+    uint32_t has_call; /* the first one is here: it begins when every wall stands */
     uint32_t landlock_min;
 };
 
@@ -44,7 +45,8 @@ struct wt_share {
     uint32_t landlock_abi;
     struct wt_setup setup;
 
-    /* One call; the texts follow one another in `text`. */
+    /* One call; its texts follow one another in `text` from there on. */
+    uint32_t text_start;
     uint64_t deadline_ns;
     uint64_t fuel_max;
     uint32_t argument_count, environment_count;
@@ -56,7 +58,7 @@ struct wt_share {
 
     struct wt_reply reply;
     struct nacre_wasi_record record;
-    char text[WT_TEXT_BYTES]; /* before the first call: the mounts */
+    char text[WT_TEXT_BYTES]; /* until the walls stand: the mounts in front */
 };
 
 /* The whole mapping: the struct, then the buffers of stdout and stderr. */
@@ -84,7 +86,8 @@ uint32_t wt_get_number(struct wt_cursor *cursor);  /* 0 on failure */
 enum wt_request {
     WT_REQUEST_NONE,
     WT_REQUEST_SPAWN,   /* fds: share, code, control, [scratch], a directory a mount */
-    WT_REQUEST_BECOME,  /* the same, and the zygote itself is the worker from then on */
+    WT_REQUEST_BECOME,  /* the same, and the zygote itself is the worker from then on;
+                           no answer */
     WT_REQUEST_COMPILE, /* fds: module, artifact, note */
     WT_REQUEST_REAP,    /* a child that has ended */
 };

@@ -251,8 +251,10 @@ static enum nacre_status compile(struct wt_source *source, struct wt_zygote *zyg
 }
 
 /* What could not be kept costs time the next time, nothing else. */
-static void keep(struct wt_source *source, const struct nacre_digest *key, int fd)
+static void keep(struct wt_source *source, const struct nacre_tool *tool,
+                 const struct nacre_digest *key, int fd)
 {
+    struct wt_cache_origin origin = { tool->digest, tool->name };
     struct nacre_error err;
     struct stat info;
     void *bytes;
@@ -263,7 +265,8 @@ static void keep(struct wt_source *source, const struct nacre_digest *key, int f
     bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED)
         return;
-    (void)!wt_cache_put(source->cache, key, bytes, (size_t)info.st_size, &err);
+    (void)!wt_cache_put(source->cache, key, &origin, bytes, (size_t)info.st_size,
+                         &err);
     (void)munmap(bytes, (size_t)info.st_size);
 }
 
@@ -284,7 +287,7 @@ static enum nacre_status compile_and_keep(
     *ret_compile_ns = nacre_clock_ns() - start;
     if (source->cache)
         wt_slow_clear(source->options->cache_dir, key);
-    keep(source, key, *ret_fd);
+    keep(source, tool, key, *ret_fd);
     return NACRE_OK;
 }
 

@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <wasmtime.h>
+
+#include "wasmtime_api.h"
 
 /* Arguments of an invoked export, typed by its signature, and its results. */
 #define WT_VALUES_COUNT_MAX 32

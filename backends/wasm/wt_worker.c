@@ -36,6 +36,7 @@ struct worker {
     struct nacre_wasi *wasi;
     struct nacre_wasi_mount *mounts;
     uint64_t cpu_ns; /* when the last run ended */
+    int input_fd;    /* the guest's, while it runs */
     const char **texts; /* room for WT_TEXT_COUNT_MAX */
     char *mount_text;   /* what the mounts' names point into */
 };
@@ -170,19 +171,40 @@ static int receive_input(struct worker *worker)
     return fds[0];
 }
 
+/* The word goes back to the supervisor, who may use it again at once. */
+static void hand_back(struct worker *worker)
+{
+    atomic_store(&worker->share->word, 0);
+    wt_futex_wake(&worker->share->word);
+}
+
+static void on_reply(void *data)
+{
+    struct worker *worker = data;
+
+    /* This process does nothing else, so one run's end is the next one's start. */
+    worker->cpu_ns += worker->share->reply.cpu_ns;
+    if (worker->input_fd >= 0)
+        (void)close(worker->input_fd);
+    hand_back(worker);
+}
+
 static void serve_one(struct worker *worker)
 {
     struct wt_share *share = worker->share;
-    struct wt_cursor cursor = { share->text, share->text + sizeof(share->text), false };
+    struct wt_cursor cursor = { share->text + share->text_start,
+                                share->text + sizeof(share->text), false };
     struct wt_order order = { .wasi = worker->wasi, .bounds = worker->setup.bounds,
-                              .cpu_since_ns = worker->cpu_ns };
+                              .cpu_since_ns = worker->cpu_ns,
+                              .on_reply = on_reply,
+                              .on_reply_data = worker };
     uint32_t count = share->argument_count + share->environment_count;
     struct nacre_wasi_call call = {
         .arguments = worker->texts,
         .argument_count = share->argument_count,
         .environment = worker->texts + share->argument_count,
         .environment_count = share->environment_count,
-        .input_fd = share->has_input ? receive_input(worker) : -1,
+        .input_fd = worker->input_fd = share->has_input ? receive_input(worker) : -1,
         .terminals = share->terminals,
         .deadline_ns = share->deadline_ns,
         .record = &share->record,
@@ -200,10 +222,6 @@ static void serve_one(struct worker *worker)
     order.bounds.fuel_max = share->fuel_max;
     order.call = &call;
     wt_call_run(worker->engine, worker->code, &order, &share->reply);
-    /* This process does nothing else, so one run's end is the next one's start. */
-    worker->cpu_ns = order.cpu_since_ns + share->reply.cpu_ns;
-    if (call.input_fd >= 0)
-        (void)close(call.input_fd);
 }
 
 _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds,
@@ -213,6 +231,7 @@ _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds,
     uint32_t running = (uint32_t)getpid() | FUTEX_WAITERS;
     struct nacre_error err;
     struct stat info;
+    bool has_call = false;
     void *mapped;
 
     if (fd_count < 3 || fstat(fds[0], &info) != 0)
@@ -232,11 +251,14 @@ _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds,
                        "%s", err.text);
     } else {
         atomic_store(&worker.share->worker_tid, (uint32_t)getpid());
+        has_call = worker.setup.has_call;
     }
     worker.cpu_ns = wt_cpu_ns();
+    if (has_call)
+        serve_one(&worker);
+    else
+        hand_back(&worker);
     for (;;) {
-        atomic_store(&worker.share->word, 0);
-        wt_futex_wake(&worker.share->word);
         while (atomic_load(&worker.share->word) == 0)
             (void)wt_futex_wait(&worker.share->word, 0, 0);
         serve_one(&worker);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -80,19 +82,6 @@ static _Noreturn void be_child(const struct wt_parts *parts, enum wt_request req
     wt_worker_main(parts, fds, count);
 }
 
-/* Answers with this very process, and is a worker from then on. */
-static _Noreturn void serve_become(const struct wt_parts *parts, const int *fds,
-                                   uint32_t count, pid_t parent)
-{
-    struct wt_message answer = { .request = WT_REQUEST_BECOME, .pid = getpid() };
-    int pidfd = nacre_pidfd_open(getpid());
-
-    if (pidfd < 0 || !wt_send(SOCKET_FD, &answer, &pidfd, 1))
-        _exit(1);
-    (void)close(pidfd);
-    be_child(parts, WT_REQUEST_BECOME, fds, count, parent);
-}
-
 static void serve_fork(const struct wt_parts *parts, enum wt_request request,
                        const int *fds, uint32_t count)
 {
@@ -132,6 +121,8 @@ static bool parts_make(struct wt_parts *ret_parts)
 {
     struct nacre_error err;
 
+    if (nacre_wasmtime_load(&err) != NACRE_OK)
+        return false;
     ret_parts->engine = wt_engine_new(false);
     ret_parts->linker = wasmtime_linker_new(ret_parts->engine);
     return nacre_wasi_link(ret_parts->linker, &err) == NACRE_OK;
@@ -151,7 +142,7 @@ static _Noreturn void serve(void)
         _exit(1);
     while (wt_receive(SOCKET_FD, &message, fds, &count)) {
         if (message.request == WT_REQUEST_BECOME) {
-            serve_become(&parts, fds, count, parent);
+            be_child(&parts, WT_REQUEST_BECOME, fds, count, parent);
         } else if (message.request == WT_REQUEST_REAP) {
             struct wt_message answer = { .request = WT_REQUEST_REAP, .pid = message.pid };
 
@@ -195,6 +186,38 @@ static enum nacre_status spawn(const char *program, int socket, pid_t *ret_pid,
     return NACRE_OK;
 }
 
+/* How many on this machine run or want to, this thread among them; 0: unknown. */
+static int count_running(void)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    char text[64] = "";
+    int running;
+
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0 ||
+        sscanf(text, "%*s %*s %*s %d/", &running) != 1)
+        return 0;
+    return running;
+}
+
+/*
+ * The kernel may leave a forked child on its parent's core, where it has to wait until
+ * the parent sleeps; here both have a millisecond of work to do side by side.  Only where
+ * a core is free: in another queue it would wait longer.
+ */
+static void move_away(pid_t child, int running)
+{
+    int core = sched_getcpu();
+    cpu_set_t all, others;
+
+    if (core < 0 || sched_getaffinity(0, sizeof(all), &all) != 0 || running < 1 ||
+        running >= CPU_COUNT(&all))
+        return;
+    others = all;
+    CPU_CLR((size_t)core, &others);
+    if (sched_setaffinity(child, sizeof(others), &others) == 0)
+        (void)sched_setaffinity(child, sizeof(all), &all);
+}
+
 /* A fresh process behind a fresh socket. */
 static enum nacre_status start(struct wt_zygote *zygote, struct nacre_error *err)
 {
@@ -214,13 +237,17 @@ static enum nacre_status start(struct wt_zygote *zygote, struct nacre_error *err
     if (zygote->program) {
         status = spawn(zygote->program, theirs, &pid, err);
     } else {
+        int running = count_running();
+
         pid = fork();
-        if (pid < 0)
-            status = nacre_fail(err, NACRE_ERR_IO, "fork");
         if (pid == 0) {
             forget_caller(theirs);
             serve();
         }
+        if (pid > 0)
+            move_away(pid, running);
+        else
+            status = nacre_fail(err, NACRE_ERR_IO, "fork");
     }
     if (status != NACRE_OK)
         return status;
@@ -275,6 +302,25 @@ void wt_zygote_free(struct wt_zygote *zygote)
     free(zygote);
 }
 
+static bool send_and_receive(const struct wt_zygote *zygote,
+                             const struct wt_message *question, const int *fds,
+                             uint32_t fd_count, struct wt_message *ret_answer,
+                             int *ret_fds, uint32_t *ret_count)
+{
+    if (question->request != WT_REQUEST_BECOME)
+        return wt_send(zygote->socket, question, fds, fd_count) &&
+               wt_receive(zygote->socket, ret_answer, ret_fds, ret_count);
+    /* It is a child of ours that nobody has reaped: its number is its own. */
+    ret_fds[0] = nacre_pidfd_open(zygote->pid);
+    if (ret_fds[0] < 0)
+        return false;
+    *ret_count = 1;
+    if (!wt_send(zygote->socket, question, fds, fd_count))
+        return false;
+    *ret_answer = (struct wt_message){ .pid = zygote->pid };
+    return true;
+}
+
 /* One question and its answer, with the lock held; false with errno set.  A zygote that
  * has died is ended, and one that does not answer too: an answer that came late would be
  * taken for that of the next question. */
@@ -289,12 +335,11 @@ static bool ask(struct wt_zygote *zygote, const struct wt_message *question,
 
     *ret_fd = -1;
     ret_answer->pid = -1;
-    ok = wt_send(zygote->socket, question, fds, fd_count) &&
-         wt_receive(zygote->socket, ret_answer, got, &count);
+    ok = send_and_receive(zygote, question, fds, fd_count, ret_answer, got, &count);
     failure = errno;
     if (ok && count > 0)
         *ret_fd = got[0];
-    for (uint32_t i = 1; i < count; i++)
+    for (uint32_t i = ok ? 1 : 0; i < count; i++)
         (void)close(got[i]);
     if (!ok &&
         (failure == 0 || failure == EPIPE || failure == ECONNRESET || failure == EAGAIN))
@@ -336,6 +381,12 @@ static enum nacre_status ask_for_child(struct wt_zygote *zygote,
                 disown(zygote, ret_answer->pid);
             return status;
         }
+    }
+    /* What keeps a forked one from getting ready keeps this process from it, too. */
+    if (!zygote->program) {
+        status = nacre_wasmtime_load(err);
+        if (status != NACRE_OK)
+            return status;
     }
     return nacre_fail(
         err, NACRE_ERR_BACKEND,

@@ -37,7 +37,8 @@ struct wt_child {
  * The fds stay the caller's.  From several threads.  A zygote that was killed, or that
  * does not answer, is replaced once; its children have ended with it.  After
  * WT_REQUEST_BECOME, which is only for a zygote that was forked, there is no zygote any
- * more: a program that runs one guest and ends saves a process that way.
+ * more: a program that runs one guest and ends saves a process that way.  It does not
+ * wait for it either: one that has died is a worker that has died.
  */
 NACRE_MUST_CHECK enum nacre_status wt_zygote_fork(struct wt_zygote *zygote,
                                                   enum wt_request request, const int *fds,

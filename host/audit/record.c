@@ -25,6 +25,20 @@ static const char *const outcomes[] = {
 #undef X
 };
 
+static const char *const kinds[] = {
+    [NACRE_TOOL_MODULE] = "module",
+    [NACRE_TOOL_COMMAND] = "command",
+    [NACRE_TOOL_SHELL] = "shell",
+};
+static const struct {
+    uint32_t feature;
+    const char *name;
+} waivers[] = {
+#define X(id, name) { NACRE_FEATURE_##id, name },
+    NACRE_WAIVER_MAP(X)
+#undef X
+};
+
 static void add_list(struct nacre_hasher *hasher, const char *const *list)
 {
     uint64_t count = 0;
@@ -55,14 +69,19 @@ struct nacre_hasher audit_record_hasher(const uint8_t key[NACRE_KEY_BYTES])
     return hasher;
 }
 
+/* The words of a command are arguments too: a plain digest of them would give away what
+ * this one keeps. */
 static struct nacre_digest arguments_digest(const struct nacre_hasher *keyed,
-                                            const struct nacre_request *request)
+                                            const struct nacre_request *request,
+                                            const struct nacre_tool *tool)
 {
     struct nacre_hasher hasher = *keyed;
 
     nacre_hash_add_text(&hasher, request->invoke);
     add_list(&hasher, request->arguments);
     add_list(&hasher, request->environment);
+    if (tool && tool->argv)
+        add_list(&hasher, (const char *const *)tool->argv);
     return nacre_hash_end(&hasher);
 }
 
@@ -140,7 +159,7 @@ static void add_run(struct audit_line *line, const struct nacre_hasher *keyed,
                                        : NACRE_LEVEL_UNSET;
     const struct nacre_request *request = run->request;
     const char *tool = run->tool_name || !run->tool ? run->tool_name : run->tool->name;
-    struct nacre_digest arguments = arguments_digest(keyed, request);
+    struct nacre_digest arguments = arguments_digest(keyed, request, run->tool);
 
     assert(audit_run_id_is_valid(run->run_id));
     assert(level < NACRE_LEVEL_COUNT);
@@ -151,13 +170,16 @@ static void add_run(struct audit_line *line, const struct nacre_hasher *keyed,
     add_name(line, ",\"agent\":", request->agent);
     add_name(line, ",\"caller\":", request->caller);
     add_name(line, ",\"tool\":{\"name\":", tool);
-    add_digest(line, ",\"digest\":", run->tool ? &run->tool->digest : NULL);
+    add_digest(line, ",\"digest\":",
+               run->tool && !run->tool->argv ? &run->tool->digest : NULL);
+    add_name(line, ",\"kind\":", run->tool ? kinds[run->tool->kind] : NULL);
     add_digest(line, "},\"arguments_digest\":", &arguments);
     add_name(line, ",\"policy\":{\"name\":", policy ? policy->name : NULL);
     add_digest(line, ",\"digest\":", policy ? &policy->digest : NULL);
     add_name(line, ",\"source\":", policy ? policy->source : NULL);
     add_name(line, "},\"level\":", levels[level]);
     add_name(line, ",\"executor\":", run->executor);
+    add_flag(line, ",\"unsandboxed\":", run->executor && level == NACRE_LEVEL_NONE);
 }
 
 void audit_record_begin(struct audit_line *line, const struct nacre_hasher *keyed,
@@ -196,6 +218,23 @@ static void add_denial(struct audit_line *line, const struct nacre_denial *denia
     audit_line_add(line, "}");
 }
 
+/* What the policy asked for and the caller let go. */
+static void add_waived(struct audit_line *line, uint32_t waived)
+{
+    const char *comma = "";
+
+    add_flag(line, ",\"degraded\":", waived != 0);
+    audit_line_add(line, ",\"waived\":[");
+    for (size_t i = 0; i < NACRE_COUNT(waivers); i++) {
+        if (!(waived & waivers[i].feature))
+            continue;
+        audit_line_add(line, comma);
+        audit_line_text(line, waivers[i].name, NAME_BYTES_MAX);
+        comma = ",";
+    }
+    audit_line_add(line, "]");
+}
+
 static void add_result(struct audit_line *line, const struct nacre_result *result)
 {
     const char *comma = "";
@@ -225,6 +264,7 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
     else
         audit_line_add(line, "null");
     add_flag(line, ",\"output_cut\":", result->output_cut);
+    add_waived(line, result->waived);
     add_usage(line, &result->usage);
     audit_line_add(line, ",\"denials\":[");
     for (uint32_t i = 0; i < result->denial_count; i++) {
@@ -251,7 +291,8 @@ void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
         return;
     }
     audit_line_add(line, ",\"mechanisms\":null,\"outcome\":null,\"exit_status\":null,"
-                         "\"signal\":null,\"output_cut\":null,\"usage\":null,"
+                         "\"signal\":null,\"output_cut\":null,\"degraded\":null,"
+                         "\"waived\":null,\"usage\":null,"
                          "\"denials\":null,\"denials_seen\":null");
     add_name(line, ",\"error\":{\"status\":", nacre_status_name(failure->status));
     nacre_error_print(failure, text, sizeof(text));

@@ -147,11 +147,11 @@ static enum nacre_status judge_operands(const struct cli_args *args,
 
     if (args->operand_count < verb->operands_min)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "nacre %s expects %s; see nacre %s --help", verb->name,
+                          "%s expects %s; see nacre %s --help", verb->name,
                           verb->operands, verb->name);
     if (args->operand_count > verb->operands_max)
         return nacre_fail(
-            err, NACRE_ERR_USAGE, "nacre %s does not expect '%s'; see nacre %s --help",
+            err, NACRE_ERR_USAGE, "%s does not expect '%s'; see nacre %s --help",
             verb->name, nacre_text_shown(shown, args->operands[verb->operands_max]),
             verb->name);
     if (!verb->words || args->operand_count == 0)
@@ -163,10 +163,10 @@ static enum nacre_status judge_operands(const struct cli_args *args,
     nearest = nacre_text_nearest(args->operands[0], verb->words, verb->word_count);
     if (nearest)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "nacre %s does not know '%s'; did you mean '%s'?", verb->name,
+                          "%s does not know '%s'; did you mean '%s'?", verb->name,
                           shown, nearest);
     return nacre_fail(err, NACRE_ERR_USAGE,
-                      "nacre %s does not know '%s'; see nacre %s --help", verb->name,
+                      "%s does not know '%s'; see nacre %s --help", verb->name,
                       shown, verb->name);
 }
 
@@ -193,6 +193,7 @@ enum nacre_status cli_args_parse(const struct cli_verb *verb, int argc,
         }
         if (strcmp(word, "--") == 0) {
             options_over = true;
+            args->dashes = args->operand_count == 0;
             continue;
         }
         status = read_option(&cursor, word, args, err);

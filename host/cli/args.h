@@ -25,6 +25,7 @@ enum cli_offer {
     CLI_OFFER_NOTHING,
     CLI_OFFER_FILES,
     CLI_OFFER_DIRECTORIES,
+    CLI_OFFER_POLICIES, /* names in the policy directories, and files */
 };
 
 struct cli_option {
@@ -69,6 +70,7 @@ struct cli_args {
     const struct cli_verb *verb;
     struct cli_value values[CLI_OPTIONS_MAX]; /* as the verb's options are numbered */
     bool json, help; /* every verb has these two */
+    bool dashes;     /* "--" came before the first operand */
     const char **operands; /* NULL-terminated; the texts are argv's */
     size_t operand_count;
 };

@@ -16,9 +16,11 @@
 #include "verbs.h"
 
 static const struct cli_verb *const verbs[] = {
-    &cli_verb_run,      &cli_verb_check, &cli_verb_explain, &cli_verb_inspect,
-    &cli_verb_backends, &cli_verb_cache, &cli_verb_audit,   &cli_verb_version,
-    &cli_verb_completion,
+    &cli_verb_run,     &cli_verb_exec,     &cli_verb_check, &cli_verb_explain,
+    &cli_verb_inspect, &cli_verb_backends, &cli_verb_cache, &cli_verb_audit,
+    &cli_verb_ps,      &cli_verb_stop,     &cli_verb_rm,    &cli_verb_recreate,
+    &cli_verb_prune,   &cli_verb_image,    &cli_verb_keeper,
+    &cli_verb_version, &cli_verb_completion,
 };
 
 const struct cli_verb *const *cli_verbs(size_t *ret_count)
@@ -27,15 +29,32 @@ const struct cli_verb *const *cli_verbs(size_t *ret_count)
     return verbs;
 }
 
+/* Whoever runs nacre as a service has no home that can be written, and does not know
+ * what nacre wants there. */
+static void hint_at_places(struct nacre_error *err)
+{
+    static const char hint[] = "; set HOME, or XDG_STATE_HOME, XDG_CACHE_HOME and "
+                               "XDG_CONFIG_HOME, to where nacre may write";
+    size_t used = strlen(err->text);
+
+    if (err->status == NACRE_ERR_IO && strstr(err->text, "cannot make the directory") &&
+        used + sizeof(hint) <= sizeof(err->text))
+        memcpy(err->text + used, hint, sizeof(hint));
+}
+
 enum nacre_status cli_engine_open(struct nacre_engine_options options,
                                   struct cli_term *term, struct nacre_engine **ret_engine,
                                   struct nacre_error *err)
 {
     options.fork_self = true;
+    options.program = "/proc/self/exe";
     options.on_progress = cli_term_progress;
     options.on_notice = cli_term_notice;
     options.callback_data = term;
-    return nacre_engine_open(&options, ret_engine, err);
+    if (nacre_engine_open(&options, ret_engine, err) == NACRE_OK)
+        return NACRE_OK;
+    hint_at_places(err);
+    return err->status;
 }
 
 static const struct cli_verb *find_verb(const char *name)
@@ -58,9 +77,11 @@ static void print_verbs(FILE *out)
         "\nnacre VERB --help says more, with an example.\n"
         "\nexample:\n"
         "  nacre run --policy workspace --workspace . tool.wasm\n"
+        "  nacre exec --policy shell --workspace . 'grep -rn TODO src | wc -l'\n"
         "\nexit status:\n"
         "  the guest's own, or 124 timed out, 125 nacre failed, 126 denied by the\n"
-        "  policy or not runnable, 127 not found, 128+n killed by signal n\n",
+        "  policy or not runnable, 127 not found, 128+n killed by signal n,\n"
+        "  134 trapped, 137 out of memory, 152 out of fuel, 153 too much output\n",
         out);
 }
 
@@ -97,9 +118,11 @@ static int run_verb(const struct cli_verb *verb, int argc, char **argv)
 
 static int run_help(int argc, char **argv)
 {
-    const struct cli_verb *verb = argc > 0 ? find_verb(argv[0]) : NULL;
+    bool verbs_only = argc == 0 || strcmp(argv[0], "--help") == 0 ||
+                      strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "help") == 0;
+    const struct cli_verb *verb = verbs_only ? NULL : find_verb(argv[0]);
 
-    if (argc > 0 && !verb)
+    if (!verbs_only && !verb)
         return fail_verb(argv[0]);
     if (verb)
         cli_args_help(verb, stdout);

@@ -117,15 +117,30 @@ json_t *cli_unknown_json(const struct nacre_module_info *info)
 }
 
 const struct nacre_executor *cli_executor_of(struct nacre_engine *engine,
-                                             enum nacre_level level)
+                                             enum nacre_level level,
+                                             struct nacre_error *ret_why)
 {
-    const struct nacre_executor *const *executors;
-    uint32_t count = nacre_engine_executors(engine, &executors);
+    const struct nacre_executor *executor;
 
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(executors[i]->ops->name, nacre_level_name(level)) == 0)
-            return executors[i];
-    return NULL;
+    return nacre_engine_executor(engine, level, &executor, ret_why) == NACRE_OK ? executor
+                                                                                : NULL;
+}
+
+/* The level's own line says why there is none, unless it says worse already. */
+static void refuse_level(struct nacre_plan *draft, const struct nacre_error *why)
+{
+    for (uint32_t i = 0; i < draft->decision_count; i++) {
+        struct nacre_decision *decision = &draft->decisions[i];
+
+        if (strcmp(decision->rule, "level") != 0 ||
+            decision->verdict == NACRE_VERDICT_REFUSE)
+            continue;
+        decision->verdict = NACRE_VERDICT_REFUSE;
+        decision->mechanism[0] = '\0';
+        (void)snprintf(decision->what, sizeof(decision->what), "%.255s", why->text);
+        (void)snprintf(decision->fix, sizeof(decision->fix),
+                       "see nacre backends for what this machine lacks");
+    }
 }
 
 enum nacre_status cli_plan_draft(struct nacre_engine *engine,
@@ -134,10 +149,15 @@ enum nacre_status cli_plan_draft(struct nacre_engine *engine,
                                  struct nacre_plan **ret_plan, struct nacre_error *err)
 {
     enum nacre_status status = nacre_plan_draft(policy, request, ret_plan, err);
-    const struct nacre_executor *executor =
-        status == NACRE_OK ? cli_executor_of(engine, (*ret_plan)->level) : NULL;
+    const struct nacre_executor *executor;
+    struct nacre_error why;
 
+    if (status != NACRE_OK)
+        return status;
+    executor = cli_executor_of(engine, (*ret_plan)->level, &why);
     if (executor)
         nacre_plan_settle(*ret_plan, executor->features);
-    return status;
+    else
+        refuse_level(*ret_plan, &why);
+    return NACRE_OK;
 }

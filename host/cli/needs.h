@@ -31,10 +31,11 @@ void cli_needs_print(const struct nacre_module_info *info,
 /* The names of imports that nothing here serves, as a JSON array. */
 json_t *cli_unknown_json(const struct nacre_module_info *info);
 
-/* The executor of the plan's level, whether or not it can enforce the plan; NULL when
- * this build has none. */
+/* The executor of a level, whether or not it can enforce a plan; NULL, and why, when
+ * there is none here. */
 const struct nacre_executor *cli_executor_of(struct nacre_engine *engine,
-                                             enum nacre_level level);
+                                             enum nacre_level level,
+                                             struct nacre_error *ret_why);
 
 /* nacre_plan_draft(), with refusals also for what this machine can't enforce. */
 NACRE_MUST_CHECK enum nacre_status cli_plan_draft(struct nacre_engine *engine,

@@ -25,6 +25,12 @@ bool cli_json_print(json_t *value);
  * Returns the exit status. */
 int cli_fail(const struct cli_args *args, const struct nacre_error *err);
 
+/* The end of "1 run", "2 runs". */
+static inline const char *cli_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 /* "policy.yaml:12:9", or "default" where nobody wrote it.  Returns `ret_text`. */
 #define CLI_PLACE 320
 const char *cli_place(char ret_text[CLI_PLACE], const struct nacre_policy *policy,

@@ -129,8 +129,44 @@ enum nacre_status cli_request_make(struct cli_request *request,
     return NACRE_OK;
 }
 
+enum nacre_status cli_request_waive(struct cli_request *request,
+                                    const struct cli_value *waive,
+                                    struct nacre_error *err)
+{
+    size_t bytes = 0, used = 0, count = 0;
+
+    for (size_t i = 0; i < waive->count; i++)
+        bytes += strlen(waive->items[i]) + 1;
+    if (bytes == 0)
+        return NACRE_OK;
+    request->waive_text = malloc(bytes);
+    request->waive = calloc(bytes + 1, sizeof(*request->waive));
+    if (!request->waive_text || !request->waive)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the command line");
+    for (size_t i = 0; i < waive->count; i++) {
+        const char *at = waive->items[i];
+
+        do {
+            size_t length = strcspn(at, ",");
+
+            if (length == 0)
+                return nacre_fail(err, NACRE_ERR_USAGE,
+                                  "--waive expects NAME or NAME,NAME, none empty");
+            request->waive[count++] = request->waive_text + used;
+            memcpy(request->waive_text + used, at, length);
+            request->waive_text[used + length] = '\0';
+            used += length + 1;
+            at += length;
+        } while (*at++ == ',');
+    }
+    request->request.waive = request->waive;
+    return NACRE_OK;
+}
+
 void cli_request_clear(struct cli_request *request)
 {
+    free(request->waive);
+    free(request->waive_text);
     for (size_t i = 0; i < request->text_count; i++)
         free(request->texts[i]);
     free(request->texts);

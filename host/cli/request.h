@@ -10,6 +10,8 @@ struct cli_request {
     struct nacre_mount_request *mounts;
     char **texts; /* owned: each mount's guest and host name; last the workspace */
     size_t text_count;
+    const char **waive; /* points into `waive_text` */
+    char *waive_text;
 };
 
 /* Any of the values may be not given.  Host directories become absolute here: what
@@ -22,9 +24,15 @@ NACRE_MUST_CHECK enum nacre_status cli_request_make(struct cli_request *request,
                                                     struct nacre_error *err);
 void cli_request_clear(struct cli_request *request);
 
+/* --waive NAME,NAME, any number of times: adds them to a request that is made. */
+NACRE_MUST_CHECK enum nacre_status cli_request_waive(struct cli_request *request,
+                                                     const struct cli_value *waive,
+                                                     struct nacre_error *err);
+
 /* The rows, so that both verbs speak of them in the same words. */
 #define CLI_OPTION_POLICY                                                        \
-    { "--policy", .kind = CLI_TEXT, .value = "POLICY", .offer = CLI_OFFER_FILES, \
+    { "--policy", .kind = CLI_TEXT, .value = "POLICY",                           \
+      .offer = CLI_OFFER_POLICIES,                                               \
       .help = "a file, a name or claw://local/sandbox/NAME (default: deny all)" }
 #define CLI_OPTION_WORKSPACE                                                     \
     { "--workspace", .kind = CLI_TEXT, .value = "DIR",                           \
@@ -34,5 +42,11 @@ void cli_request_clear(struct cli_request *request);
     { "--mount", .kind = CLI_LIST, .value = "GUEST=HOST[:ro|rw]",                \
       .offer = CLI_OFFER_DIRECTORIES,                                            \
       .help = "show directory HOST as GUEST, if the policy covers it" }
+#define CLI_OPTION_UNSANDBOXED                                                   \
+    { "--unsandboxed", .kind = CLI_FLAG,                                         \
+      .help = "agree to level none, if the policy says it: no sandbox at all" }
+#define CLI_OPTION_WAIVE                                                         \
+    { "--waive", .kind = CLI_LIST, .value = "NAME,...",                          \
+      .help = "lines that need not be enforced (memory_mb, cpu_shares, ...)" }
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "nacre/own.h"
 #include "nacre/text.h"
-#include "needs.h"
 #include "report.h"
 #include "term.h"
 
@@ -76,10 +75,11 @@ static json_t *denials_json(const struct cli_ran *ran)
     for (uint32_t i = 0; i < ran->result->denial_count; i++) {
         const struct nacre_denial *denial = &ran->result->denials[i];
         json_t *item = json_pack(
-            "{s:o, s:o, s:o, s:i, s:i, s:o}", "code", cli_json_text(denial->code), "rule",
-            cli_json_text(denial->rule), "file", cli_json_text(ran->policy->source),
-            "line", denial->place.line, "column", denial->place.column, "text",
-            cli_json_text(denial->text));
+            "{s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "code", cli_json_text(denial->code),
+            "rule", cli_json_text(denial->rule), "file",
+            cli_json_text(ran->policy->source), "line", denial->place.line, "column",
+            denial->place.column, "text", cli_json_text(denial->text), "fix",
+            cli_json_text(denial->fix));
 
         if (json_array_append_new(list, item) != 0) {
             json_decref(list);
@@ -87,6 +87,32 @@ static json_t *denials_json(const struct cli_ran *ran)
         }
     }
     return list;
+}
+
+/* What the policy asked for and --waive let go, as --waive spells it. */
+static json_t *waived_json(uint32_t waived)
+{
+    json_t *list = json_array();
+
+    for (uint32_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
+        if (waived & bit &&
+            json_array_append_new(
+                list, json_string(nacre_waiver_name((enum nacre_feature)bit))) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+static const char *kind_name(enum nacre_tool_kind kind)
+{
+    switch (kind) {
+    case NACRE_TOOL_MODULE: return "module";
+    case NACRE_TOOL_COMMAND: return "command";
+    case NACRE_TOOL_SHELL: return "shell";
+    case NACRE_TOOL_NONE: break;
+    }
+    return "none";
 }
 
 /* The array that an invoked export returned; null when none was invoked. */
@@ -106,8 +132,13 @@ json_t *cli_run_json(const struct cli_ran *ran)
         "{s:s, s:i, s:i}", "outcome", nacre_outcome_name(result->outcome), "exit_status",
         nacre_result_exit(result), "signal", result->signal);
     json_t *rest = json_pack(
-        "{s:b, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:{s:o, s:o}, s:o, s:o, s:o}",
+        "{s:b, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, "
+        "s:{s:o, s:o, s:s}, s:o, s:o, s:o}",
         "output_cut", (int)result->output_cut,
+        "level", nacre_level_name(ran->policy->level),
+        "unsandboxed", (int)result->unsandboxed,
+        "degraded", result->waived != 0,
+        "waived", waived_json(result->waived),
         "reason", cli_json_text(result->reason),
         "values", values_json(&result->values),
         "usage", usage_json(&result->usage),
@@ -119,6 +150,7 @@ json_t *cli_run_json(const struct cli_ran *ran)
         "tool",
             "name", cli_json_text(ran->tool->name),
             "digest", cli_json_digest(&ran->tool->digest),
+            "kind", kind_name(ran->tool->kind),
         "mechanisms", cli_json_mechanisms(result->mechanisms, result->mechanism_count),
         "denials", denials_json(ran),
         "denials_seen", number(result->denials_seen));
@@ -226,35 +258,13 @@ static void explain_limit(const struct cli_ran *ran)
 
 #define DENIALS_TOLD 8
 
-/* A denial's text is a decision's and its fix in one: here they get a line each. */
-static const struct nacre_decision *decision_of(const struct nacre_plan *draft,
-                                                const struct nacre_denial *denial)
-{
-    for (uint32_t i = 0; draft && i < draft->decision_count; i++) {
-        const struct nacre_decision *decision = &draft->decisions[i];
-
-        if (decision->verdict == NACRE_VERDICT_REFUSE && decision->fix[0] &&
-            strcmp(decision->rule, denial->rule) == 0 &&
-            strncmp(decision->what, denial->text, strlen(decision->what)) == 0)
-            return decision;
-    }
-    return NULL;
-}
-
 static void explain_denials(const struct cli_ran *ran, const char *lead)
 {
-    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *draft = NULL;
     const struct nacre_result *result = ran->result;
-    struct nacre_error err;
     uint32_t told = 0;
-
-    if (result->denial_count > 0 &&
-        cli_plan_draft(ran->engine, ran->policy, ran->request, &draft, &err) != NACRE_OK)
-        draft = NULL;
 
     for (; told < result->denial_count && told < DENIALS_TOLD; told++) {
         const struct nacre_denial *denial = &result->denials[told];
-        const struct nacre_decision *decision = decision_of(draft, denial);
         char where[CLI_PLACE] = "", line[CLI_PLACE + sizeof(denial->text)];
 
         if (denial->place.line > 0)
@@ -262,20 +272,36 @@ static void explain_denials(const struct cli_ran *ran, const char *lead)
         else
             (void)snprintf(where, sizeof(where), "%s", denial->rule);
         (void)snprintf(line, sizeof(line), "%s%s%s", where, where[0] ? ": " : "",
-                       decision ? decision->what : denial->text);
+                       denial->text);
         cli_say_lines(lead, line);
-        if (decision)
-            cli_say_lines("fix", decision->fix);
+        if (denial->fix[0])
+            cli_say_lines("fix", denial->fix);
     }
     if (result->denials_seen > told)
         cli_say("%s: %" PRIu64 " more; --json and the audit log tell them", lead,
                 result->denials_seen - told);
 }
 
+/* Told at every end: a run that looks well was not as the policy has it. */
+static void explain_waived(uint32_t waived)
+{
+    char names[256] = "";
+    size_t used = 0;
+
+    for (uint32_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
+        if (waived & bit && used < sizeof(names))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                     used ? ", " : "",
+                                     nacre_waiver_name((enum nacre_feature)bit));
+    if (waived)
+        cli_say("degraded: not enforced here, as --waive allows: %s", names);
+}
+
 void cli_run_explain(const struct cli_ran *ran)
 {
     const struct nacre_result *result = ran->result;
 
+    explain_waived(result->waived);
     switch (result->outcome) {
     case NACRE_OUTCOME_DENIED:
         explain_denials(ran, "denied");

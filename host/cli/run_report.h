@@ -11,7 +11,6 @@ struct cli_ran {
     const struct nacre_tool *tool;
     const struct nacre_request *request;
     const struct nacre_result *result;
-    struct nacre_engine *engine;
 };
 
 /* The whole result as the --json form; NULL when memory runs out. */

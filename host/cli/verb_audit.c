@@ -33,12 +33,38 @@ static const char *show(char ret_text[NACRE_SHOWN], json_t *value)
     return nacre_text_shown(ret_text, text ? text : "-");
 }
 
-/* time, type, outcome, run, tool, policy, then each denial. */
+/* On whose behalf, where somebody was named. */
+static void print_who(json_t *record)
+{
+    static const char *const keys[] = { "session", "agent", "caller" };
+    char shown[NACRE_SHOWN];
+
+    for (size_t i = 0; i < NACRE_COUNT(keys); i++) {
+        json_t *name = json_object_get(record, keys[i]);
+
+        if (json_is_string(name))
+            (void)printf(" %s %s", keys[i], show(shown, name));
+    }
+}
+
+/* Below its record: why a run was denied or failed. */
+static void print_reason(const char *what, json_t *reason)
+{
+    const char *sentence = json_string_value(json_object_get(reason, "text"));
+    char text[1024];
+
+    if (sentence)
+        (void)printf("    %s: %s\n", what,
+                     nacre_text_show(text, sizeof(text), sentence, strlen(sentence)));
+}
+
+/* time, type, outcome, run, tool, policy, who, then each denial. */
 static void print_text(const char *line, size_t count)
 {
-    json_t *record = json_loadb(line, count, JSON_REJECT_DUPLICATES, NULL), *denial;
+    json_t *record = json_loadb(line, count, JSON_REJECT_DUPLICATES, NULL);
+    json_t *error = json_object_get(record, "error"), *denial;
     char time[NACRE_SHOWN], type[NACRE_SHOWN], outcome[NACRE_SHOWN], id[NACRE_SHOWN],
-        tool[NACRE_SHOWN], policy[NACRE_SHOWN], text[1024];
+        tool[NACRE_SHOWN], policy[NACRE_SHOWN];
     size_t i;
 
     if (!record) {
@@ -46,20 +72,19 @@ static void print_text(const char *line, size_t count)
         return;
     }
     (void)printf(
-        "%s %-9s %-13s run %.8s tool %s policy %s\n",
+        "%s %-9s %-13s run %.8s tool %s policy %s",
         show(time, json_object_get(record, "time")),
         show(type, json_object_get(record, "type")),
-        show(outcome, json_object_get(record, "outcome")),
+        json_is_object(error) ? "failed"
+                              : show(outcome, json_object_get(record, "outcome")),
         show(id, json_object_get(record, "run")),
         show(tool, json_object_get(json_object_get(record, "tool"), "name")),
         show(policy, json_object_get(json_object_get(record, "policy"), "name")));
-    json_array_foreach(json_object_get(record, "denials"), i, denial) {
-        const char *sentence = json_string_value(json_object_get(denial, "text"));
-
-        if (sentence)
-            (void)printf("    denied: %s\n",
-                         nacre_text_show(text, sizeof(text), sentence, strlen(sentence)));
-    }
+    print_who(record);
+    (void)putchar('\n');
+    json_array_foreach(json_object_get(record, "denials"), i, denial)
+        print_reason("denied", denial);
+    print_reason("failed", error);
     json_decref(record);
 }
 
@@ -119,10 +144,13 @@ static enum nacre_status verify(const struct cli_args *args, const char *path,
             "after_checkpoint", (json_int_t)report.after_checkpoint));
         return NACRE_OK;
     }
-    (void)printf("%s: whole: %" PRIu64 " records, %" PRIu64 " checkpoints, %" PRIu64
-                 " records after the last one, %" PRIu64 " runs begun and never ended\n",
-                 path, report.records, report.checkpoints, report.after_checkpoint,
-                 report.open_runs);
+    (void)printf("%s: whole: %" PRIu64 " record%s, %" PRIu64 " checkpoint%s, %" PRIu64
+                 " record%s after the last one, %" PRIu64
+                 " run%s begun and never ended\n",
+                 path, report.records, cli_plural(report.records), report.checkpoints,
+                 cli_plural(report.checkpoints), report.after_checkpoint,
+                 cli_plural(report.after_checkpoint), report.open_runs,
+                 cli_plural(report.open_runs));
     return NACRE_OK;
 }
 

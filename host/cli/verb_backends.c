@@ -8,24 +8,14 @@
 #include "report.h"
 #include "verbs.h"
 
-#define NOT_BUILT "its executor is not in this build"
-
-static const enum nacre_feature features[] = {
-    NACRE_FEATURE_WASM,        NACRE_FEATURE_MEMORY_LIMIT,   NACRE_FEATURE_WALL_LIMIT,
-    NACRE_FEATURE_FUEL,        NACRE_FEATURE_OPEN_FILES,     NACRE_FEATURE_OUTPUT_LIMIT,
-    NACRE_FEATURE_PROCESSES,   NACRE_FEATURE_CPU_SHARES_LOW, NACRE_FEATURE_CPU_SHARES_ANY,
-    NACRE_FEATURE_FS_BENEATH,  NACRE_FEATURE_FS_DENIED,      NACRE_FEATURE_FS_FULL,
-    NACRE_FEATURE_NO_NETWORK,  NACRE_FEATURE_NO_SHELL,
-};
-
 static json_t *features_json(uint32_t mask)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < NACRE_COUNT(features); i++)
-        if (mask & features[i] &&
-            json_array_append_new(list, json_string(nacre_feature_name(features[i]))) !=
-                0) {
+    for (uint32_t bit = 1; bit != 0 && bit <= mask; bit <<= 1)
+        if (mask & bit &&
+            json_array_append_new(
+                list, json_string(nacre_feature_name((enum nacre_feature)bit))) != 0) {
             json_decref(list);
             return NULL;
         }
@@ -36,16 +26,14 @@ static json_t *features_json(uint32_t mask)
 static json_t *level_json(enum nacre_level level, const struct nacre_executor *executor,
                           const char *why)
 {
-    uint32_t all = 0;
+    uint32_t all = nacre_level_features(level);
 
     if (!executor)
         return json_pack("{s:s, s:b, s:o}", "level", nacre_level_name(level), "available",
                          0, "why", cli_json_text(why));
-    for (size_t i = 0; i < NACRE_COUNT(features); i++)
-        all |= features[i];
     return json_pack(
         "{s:s, s:b, s:o, s:o, s:o}", "level", nacre_level_name(level), "available", 1,
-        "enforces", features_json(executor->features), "lacks",
+        "enforces", features_json(executor->features & all), "lacks",
         features_json(all & ~executor->features), "walls",
         cli_json_mechanisms(executor->mechanisms, executor->mechanism_count));
 }
@@ -54,14 +42,16 @@ static void print_features(const char *lead, uint32_t mask)
 {
     int column = 0;
 
-    for (size_t i = 0; i < NACRE_COUNT(features); i++) {
-        if (!(mask & features[i]))
+    for (uint32_t bit = 1; bit != 0 && bit <= mask; bit <<= 1) {
+        const char *name;
+
+        if (!(mask & bit))
             continue;
+        name = nacre_feature_name((enum nacre_feature)bit);
         if (column == 0 || column > 70)
-            column = printf("%s%s", column ? ",\n            " : lead,
-                            nacre_feature_name(features[i]));
+            column = printf("%s%s", column ? ",\n            " : lead, name);
         else
-            column += printf(", %s", nacre_feature_name(features[i]));
+            column += printf(", %s", name);
     }
     if (column)
         (void)putchar('\n');
@@ -71,17 +61,15 @@ static void print_level(enum nacre_level level, const struct nacre_executor *exe
                         const char *why)
 {
     bool colour = cli_term_colours(STDOUT_FILENO);
-    uint32_t all = 0;
+    uint32_t all = nacre_level_features(level);
 
     if (!executor) {
         (void)printf("%-10s not available: %s\n", nacre_level_name(level), why);
         return;
     }
-    for (size_t i = 0; i < NACRE_COUNT(features); i++)
-        all |= features[i];
     (void)printf("%-10s %savailable%s\n", nacre_level_name(level),
                  colour ? "\033[32m" : "", colour ? "\033[0m" : "");
-    print_features("  enforces  ", executor->features);
+    print_features("  enforces  ", executor->features & all);
     print_features("  lacks     ", all & ~executor->features);
     for (uint32_t i = 0; i < executor->mechanism_count; i++) {
         const struct nacre_mechanism *wall = &executor->mechanisms[i];
@@ -101,22 +89,19 @@ static int run(const struct cli_args *args)
     struct nacre_error err;
     json_t *levels = json_array();
     int failed = 0;
-    enum nacre_status status = cli_engine_open(quiet, &term, &engine, &err);
 
-    /* That nothing can run here is an answer, not a failure. */
-    if (status != NACRE_OK && status != NACRE_ERR_UNAVAILABLE) {
+    if (cli_engine_open(quiet, &term, &engine, &err) != NACRE_OK) {
         json_decref(levels);
         return cli_fail(args, &err);
     }
     for (enum nacre_level level = 1; level < NACRE_LEVEL_COUNT; level++) {
-        const struct nacre_executor *executor =
-            engine ? cli_executor_of(engine, level) : NULL;
-        const char *why = engine || level != NACRE_LEVEL_WASM ? NOT_BUILT : err.text;
+        const struct nacre_executor *executor = cli_executor_of(engine, level, &err);
 
         if (args->json)
-            failed |= json_array_append_new(levels, level_json(level, executor, why));
+            failed |= json_array_append_new(levels,
+                                            level_json(level, executor, err.text));
         else
-            print_level(level, executor, why);
+            print_level(level, executor, err.text);
     }
     if (args->json && !failed)
         failed = !cli_json_print(json_pack("{s:O}", "levels", levels));

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "nacre/own.h"
 #include "nacre/text.h"
@@ -18,24 +19,96 @@ static const struct cli_option options[OPT_COUNT] = {
 
 static const char *const words[] = { "list", "add", "clear" };
 
-/* How the cache stands, or what was removed from it. */
-static int tell(const struct cli_args *args, struct nacre_engine *engine,
-                const char *done, const struct nacre_cache_report *report)
+#define TIME_BYTES 32
+
+static const char *show_time(char ret_text[TIME_BYTES], time_t seconds)
 {
-    const char *dir = nacre_engine_cache_dir(engine);
+    struct tm utc;
+
+    if (!gmtime_r(&seconds, &utc) ||
+        strftime(ret_text, TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+        ret_text[0] = '\0';
+    return ret_text;
+}
+
+static void print_entry(void *data, const struct nacre_cache_entry *entry)
+{
+    char shown[NACRE_SHOWN], hex[NACRE_HEX], used[TIME_BYTES];
+
+    (void)data;
+    if (!entry->is_known)
+        (void)printf("  damaged, or of another version: never used  %" PRIu64
+                     " bytes\n", entry->bytes);
+    else
+        (void)printf("  %-24s sha256 %.16s  %10" PRIu64 " bytes  used %s\n",
+                     nacre_text_shown(shown, entry->name),
+                     nacre_digest_hex(&entry->module, hex), entry->bytes,
+                     show_time(used, entry->used_s));
+}
+
+static void add_entry(void *data, const struct nacre_cache_entry *entry)
+{
+    char used[TIME_BYTES];
+    json_t *known = json_pack("{s:o, s:o, s:I, s:s}", "name",
+                              entry->is_known ? cli_json_text(entry->name) : json_null(),
+                              "digest",
+                              entry->is_known ? cli_json_digest(&entry->module)
+                                              : json_null(),
+                              "bytes", (json_int_t)entry->bytes, "used",
+                              show_time(used, entry->used_s));
+
+    if (json_array_append_new(*(json_t **)data, known) != 0) {
+        json_decref(*(json_t **)data);
+        *(json_t **)data = NULL; /* and so is the whole answer */
+    }
+}
+
+static json_t *report_json(const char *done, const char *dir,
+                           const struct nacre_cache_report *report)
+{
+    return json_pack("{s:s, s:I, s:I, s:o}", "action", done, "entries",
+                     (json_int_t)report->entries, "bytes", (json_int_t)report->bytes,
+                     "directory", cli_json_text(dir));
+}
+
+static int print_json(json_t *answer)
+{
+    return cli_json_print(answer) ? 0 : nacre_status_exit(NACRE_ERR_MEMORY);
+}
+
+/* How the cache stands, or what was removed from it. */
+static void tell(const char *done, const char *dir,
+                 const struct nacre_cache_report *report)
+{
     char shown[256];
 
-    if (args->json)
-        return cli_json_print(json_pack("{s:s, s:I, s:I, s:o}", "action", done, "entries",
-                                        (json_int_t)report->entries, "bytes",
-                                        (json_int_t)report->bytes, "directory",
-                                        cli_json_text(dir)))
-                   ? 0
-                   : nacre_status_exit(NACRE_ERR_MEMORY);
-    (void)printf("%s: %" PRIu64 " compiled modules, %" PRIu64 " bytes, in %s\n", done,
-                 report->entries, report->bytes,
+    (void)printf("%s: %" PRIu64 " compiled module%s, %" PRIu64 " bytes, in %s\n", done,
+                 report->entries, cli_plural(report->entries), report->bytes,
                  nacre_text_show(shown, sizeof(shown), dir, strlen(dir)));
-    return 0;
+}
+
+static int list(const struct cli_args *args, struct nacre_engine *engine,
+                const struct nacre_cache_report *report)
+{
+    const char *dir = nacre_engine_cache_dir(engine);
+    json_t *modules = args->json ? json_array() : NULL, *answer;
+    struct nacre_error err;
+
+    if (!args->json)
+        tell("kept", dir, report);
+    if (nacre_cache_list(engine, args->json ? add_entry : print_entry, &modules, &err) !=
+        NACRE_OK) {
+        json_decref(modules);
+        return cli_fail(args, &err);
+    }
+    if (!args->json)
+        return 0;
+    answer = report_json("kept", dir, report);
+    if (json_object_set_new(answer, "modules", modules) != 0) {
+        json_decref(answer);
+        answer = NULL;
+    }
+    return print_json(answer);
 }
 
 static enum nacre_status add(const struct cli_args *args, struct nacre_engine *engine,
@@ -62,9 +135,10 @@ static int run(const struct cli_args *args)
     struct cli_term term = { 0 };
     struct nacre_error err;
     enum nacre_status status;
+    const char *dir;
 
     if (adds != (args->operand_count == 2)) {
-        (void)nacre_fail(&err, NACRE_ERR_USAGE, "nacre cache %s expects %s", word,
+        (void)nacre_fail(&err, NACRE_ERR_USAGE, "cache %s expects %s", word,
                          adds ? "MODULE" : "nothing after it");
         return cli_fail(args, &err);
     }
@@ -76,7 +150,13 @@ static int run(const struct cli_args *args)
                         : nacre_cache_report(engine, &report, &err);
     if (status != NACRE_OK)
         return cli_fail(args, &err);
-    return tell(args, engine, adds ? "added" : clears ? "removed" : "kept", &report);
+    if (!adds && !clears)
+        return list(args, engine, &report);
+    dir = nacre_engine_cache_dir(engine);
+    if (args->json)
+        return print_json(report_json(adds ? "added" : "removed", dir, &report));
+    tell(adds ? "added, now kept" : "removed", dir, &report);
+    return 0;
 }
 
 const struct cli_verb cli_verb_cache = {

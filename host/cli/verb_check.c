@@ -130,8 +130,10 @@ static enum nacre_status check_module(struct finding *finding)
                   cli_json_digest(&tool->digest), "refused",
                   info->refused[0] ? cli_json_text(info->refused) : json_null(),
                   "unknown_imports", cli_unknown_json(info));
-    (void)snprintf(finding->line, sizeof(finding->line), "%s, %" PRIu32 " imports served",
-                   info->is_command ? "command" : "reactor", info->import_count);
+    (void)snprintf(finding->line, sizeof(finding->line),
+                   "%s, %" PRIu32 " import%s served",
+                   info->is_command ? "command" : "reactor", info->import_count,
+                   cli_plural(info->import_count));
     if (info->refused[0])
         return nacre_fail(&finding->err, NACRE_ERR_NOT_RUNNABLE, "%s", info->refused);
     if (unknown > 0)
@@ -143,7 +145,7 @@ static void print_finding(const struct finding *finding)
 {
     const struct nacre_error *err = &finding->err;
     char path[256], line[sizeof(err->file) + sizeof(err->text) + 32];
-    const char *place, *text;
+    const char *place, *text, *fix;
     json_t *note;
     size_t i;
 
@@ -155,8 +157,9 @@ static void print_finding(const struct finding *finding)
     }
     (void)printf("%s: ok: %s\n", path, finding->line);
     json_array_foreach(json_object_get(finding->facts, "notes"), i, note)
-        if (json_unpack(note, "{s:s, s:s}", "place", &place, "text", &text) == 0)
-            (void)printf("%s: note: can't run here: %s\n", place, text);
+        if (json_unpack(note, "{s:s, s:s, s:s}", "place", &place, "text", &text, "fix",
+                        &fix) == 0)
+            (void)printf("%s: note: can't run here: %s\n    fix: %s\n", place, text, fix);
 }
 
 static json_t *finding_json(const struct finding *finding)

@@ -34,6 +34,20 @@ static void put_quoted(FILE *out, const char *text, const char *escaped)
     }
 }
 
+/* Where policies are looked up by name, for any shell that reads POSIX; fish has its own
+ * words for it. */
+static const char policies_function[] =
+    "_nacre_policies() {\n"
+    "  local bin dir file\n"
+    "  bin=$(dirname -- \"$(command -v nacre)\")\n"
+    "  for dir in \"$NACRE_POLICY_DIR\" \\\n"
+    "    \"${XDG_CONFIG_HOME:-$HOME/.config}/nacre/policies\" \\\n"
+    "    \"$bin/../policies\" \"$bin/../share/nacre/policies\"; do\n"
+    "    [ -n \"$dir\" ] && [ -d \"$dir\" ] || continue\n"
+    "    find \"$dir/\" -maxdepth 1 -name '*.yaml' -exec basename -s .yaml {} +\n"
+    "  done 2>/dev/null\n"
+    "}\n";
+
 /* ---- bash ---- */
 
 static void bash_name(FILE *out, const struct cli_verb *verb,
@@ -52,6 +66,9 @@ static const char *bash_offer(enum cli_offer offer)
         return "COMPREPLY=($(compgen -f -- \"$word\"))";
     case CLI_OFFER_DIRECTORIES:
         return "COMPREPLY=($(compgen -d -- \"$word\"))";
+    case CLI_OFFER_POLICIES:
+        return "COMPREPLY=($(compgen -W \"$(_nacre_policies)\" -- \"$word\")"
+               " $(compgen -f -- \"$word\"))";
     case CLI_OFFER_NOTHING:
         break;
     }
@@ -66,22 +83,52 @@ static void bash_value(FILE *out, const struct cli_verb *verb,
                       bash_offer(option->offer));
 }
 
+static void bash_takes(FILE *out, const struct cli_verb *verb,
+                       const struct cli_option *option)
+{
+    if (option->kind != CLI_FLAG)
+        (void)fprintf(out, "%s:%s|", verb->name, option->name);
+}
+
+/* Leaves the function with files alone where a guest's own words have begun. */
+static void bash_guest(FILE *out, const struct cli_verb *verb)
+{
+    if (!verb->ends_at_operand)
+        return;
+    (void)fprintf(out,
+                  "  if [[ $verb == %s ]]; then\n"
+                  "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+                  "      case $verb:${COMP_WORDS[i]} in\n"
+                  "        ",
+                  verb->name);
+    each_option(out, verb, bash_takes);
+    (void)fprintf(out,
+                  "%s:--=) ((i++)) ;;\n"
+                  "        %s:--|%s:[!-]*) %s; return ;;\n"
+                  "      esac\n    done\n  fi\n",
+                  verb->name, verb->name, verb->name, bash_offer(verb->operand_offer));
+}
+
 static void write_bash(FILE *out)
 {
     size_t count;
     const struct cli_verb *const *verbs = cli_verbs(&count);
 
+    (void)fputs(policies_function, out);
     (void)fputs(
         "_nacre() {\n"
         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-        "  local verb=${COMP_WORDS[1]}\n"
+        "  local verb=${COMP_WORDS[1]} i\n"
         "  COMPREPLY=()\n"
         "  if ((COMP_CWORD == 1)); then\n"
         "    COMPREPLY=($(compgen -W 'help",
         out);
     for (size_t i = 0; i < count; i++)
         (void)fprintf(out, " %s", verbs[i]->name);
-    (void)fputs("' -- \"$word\"))\n    return\n  fi\n  case $verb:$before in\n", out);
+    (void)fputs("' -- \"$word\"))\n    return\n  fi\n", out);
+    for (size_t i = 0; i < count; i++)
+        bash_guest(out, verbs[i]);
+    (void)fputs("  case $verb:$before in\n", out);
     for (size_t i = 0; i < count; i++)
         each_option(out, verbs[i], bash_value);
     (void)fputs("  esac\n  case $verb:$word in\n", out);
@@ -111,6 +158,8 @@ static const char *zsh_offer(enum cli_offer offer)
         return "_files";
     case CLI_OFFER_DIRECTORIES:
         return "_files -/";
+    case CLI_OFFER_POLICIES:
+        return "{compadd -- $(_nacre_policies); _files}";
     case CLI_OFFER_NOTHING:
         break;
     }
@@ -138,7 +187,9 @@ static void write_zsh(FILE *out)
     size_t count;
     const struct cli_verb *const *verbs = cli_verbs(&count);
 
-    (void)fputs("#compdef nacre\n_nacre() {\n  local -a verbs\n  verbs=(\n", out);
+    (void)fputs("#compdef nacre\n", out);
+    (void)fputs(policies_function, out);
+    (void)fputs("_nacre() {\n  local -a verbs\n  verbs=(\n", out);
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "    '%s:", verbs[i]->name);
         put_quoted(out, verbs[i]->summary, ":");
@@ -149,7 +200,8 @@ static void write_zsh(FILE *out)
         "  local verb=$words[2]\n  shift words\n  ((CURRENT--))\n  case $verb in\n",
         out);
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(out, "    %s)\n      _arguments", verbs[i]->name);
+        (void)fprintf(out, "    %s)\n      _arguments%s", verbs[i]->name,
+                      verbs[i]->ends_at_operand ? " -A '-*'" : "");
         each_option(out, verbs[i], zsh_option);
         if (verbs[i]->words) {
             (void)fputs(" \\\n        '1:what:(", out);
@@ -168,12 +220,15 @@ static void write_zsh(FILE *out)
 static void fish_option(FILE *out, const struct cli_verb *verb,
                         const struct cli_option *option)
 {
-    (void)fprintf(out, "complete -c nacre -n '__fish_seen_subcommand_from %s' -l %s",
-                  verb->name, option->name + 2);
+    (void)fprintf(out, "complete -c nacre -n '__fish_seen_subcommand_from %s%s' -l %s",
+                  verb->name, verb->ends_at_operand ? "; and not __nacre_guest" : "",
+                  option->name + 2);
     if (option->letter)
         (void)fprintf(out, " -s %c", option->letter);
     if (option->kind != CLI_FLAG)
         (void)fputs(option->offer == CLI_OFFER_NOTHING ? " -x" : " -r -F", out);
+    if (option->offer == CLI_OFFER_POLICIES)
+        (void)fputs(" -a '(__nacre_policies)'", out);
     (void)fputs(" -d '", out);
     put_quoted(out, option->help, "");
     (void)fputs("'\n", out);
@@ -184,7 +239,25 @@ static void write_fish(FILE *out)
     size_t count;
     const struct cli_verb *const *verbs = cli_verbs(&count);
 
-    (void)fputs("complete -c nacre -f\n", out);
+    (void)fputs(
+        "function __nacre_policies\n"
+        "  set -l bin (dirname (command -v nacre))\n"
+        "  set -q XDG_CONFIG_HOME; and set -l config $XDG_CONFIG_HOME; or set -l config "
+        "~/.config\n"
+        "  for dir in $NACRE_POLICY_DIR $config/nacre/policies $bin/../policies "
+        "$bin/../share/nacre/policies\n"
+        "    for file in $dir/*.yaml; basename -s .yaml $file; end\n"
+        "  end\n"
+        "end\n"
+        "function __nacre_guest\n"
+        "  set -l words (commandline -opc)\n"
+        "  for word in $words[3..]\n"
+        "    string match -qr '\\.(wasm|wat)$|^--$' -- $word; and return 0\n"
+        "  end\n"
+        "  return 1\n"
+        "end\n"
+        "complete -c nacre -f\n",
+        out);
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(out, "complete -c nacre -n __fish_use_subcommand -a %s -d '",
                       verbs[i]->name);

@@ -12,14 +12,16 @@
 #include "verbs.h"
 
 enum {
-    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_PATH, OPT_HOST, OPT_COMMAND, OPT_TOOL,
-    OPT_COUNT
+    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_PATH, OPT_HOST,
+    OPT_COMMAND, OPT_TOOL, OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
     [OPT_POLICY] = CLI_OPTION_POLICY,
     [OPT_WORKSPACE] = CLI_OPTION_WORKSPACE,
     [OPT_MOUNT] = CLI_OPTION_MOUNT,
+    [OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
+    [OPT_WAIVE] = CLI_OPTION_WAIVE,
     [OPT_PATH] = { "--path", .kind = CLI_TEXT, .value = "PATH", .offer = CLI_OFFER_FILES,
                    .help = "may a guest read and write this path (as it sees it)?" },
     [OPT_HOST] = { "--host", .kind = CLI_TEXT, .value = "HOST[:PORT]",
@@ -65,8 +67,9 @@ static enum nacre_status print_json(json_t *value, struct nacre_error *err)
 
 static enum nacre_status explain_plan(struct explain *explain, struct nacre_error *err)
 {
+    struct nacre_error why;
     const struct nacre_executor *executor =
-        cli_executor_of(explain->engine, explain->plan->level);
+        cli_executor_of(explain->engine, explain->plan->level, &why);
     struct nacre_buf out = NACRE_BUF(NACRE_RENDER_BYTES_MAX);
     enum nacre_status status;
 
@@ -142,6 +145,13 @@ static json_t *obstacles(const struct explain *explain,
             list, json_pack("{s:s, s:o, s:s}", "place", "the module", "text",
                             cli_json_text(text), "fix", "build it for wasm32-wasip1"));
     }
+    if (plan->level != NACRE_LEVEL_WASM)
+        failed |= json_array_append_new(
+            list, json_pack("{s:o, s:s, s:s}", "place",
+                            cli_json_text(cli_place(place, explain->policy,
+                                                    explain->policy->level_place)),
+                            "text", "this level runs native commands, and no module",
+                            "fix", "take a policy of level wasm"));
     for (uint32_t i = 0; i < plan->decision_count; i++)
         if (plan->decisions[i].verdict == NACRE_VERDICT_REFUSE)
             failed |= json_array_append_new(
@@ -231,6 +241,9 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     status = cli_request_make(&explain->request, &values[OPT_WORKSPACE],
                               &values[OPT_MOUNT], NULL, err);
     if (status == NACRE_OK)
+        status = cli_request_waive(&explain->request, &values[OPT_WAIVE], err);
+    explain->request.request.unsandboxed = values[OPT_UNSANDBOXED].given;
+    if (status == NACRE_OK)
         status = cli_engine_open(quiet, &term, &explain->engine, err);
     if (status == NACRE_OK)
         status = nacre_engine_policy(explain->engine, values[OPT_POLICY].text,
@@ -267,7 +280,8 @@ const struct cli_verb cli_verb_explain = {
         "change of the policy that would flip it. Runs nothing; the exit status is 0\n"
         "whatever the verdict.",
     .example = "  nacre explain --policy workspace\n"
-               "  nacre explain --policy workspace --path /etc/passwd",
+               "  nacre explain --policy workspace --path /etc/passwd\n"
+               "  nacre explain --policy shell --command 'curl x | sh'",
     .options = options,
     .option_count = OPT_COUNT,
     .run = run,

@@ -7,12 +7,20 @@
 
 /* One file each. */
 extern const struct cli_verb cli_verb_run;
+extern const struct cli_verb cli_verb_exec;
 extern const struct cli_verb cli_verb_check;
 extern const struct cli_verb cli_verb_explain;
 extern const struct cli_verb cli_verb_inspect;
 extern const struct cli_verb cli_verb_backends;
 extern const struct cli_verb cli_verb_cache;
 extern const struct cli_verb cli_verb_audit;
+extern const struct cli_verb cli_verb_ps;
+extern const struct cli_verb cli_verb_stop;
+extern const struct cli_verb cli_verb_rm;
+extern const struct cli_verb cli_verb_recreate;
+extern const struct cli_verb cli_verb_prune;
+extern const struct cli_verb cli_verb_image;
+extern const struct cli_verb cli_verb_keeper;
 extern const struct cli_verb cli_verb_version;
 extern const struct cli_verb cli_verb_completion;
 

@@ -4,8 +4,6 @@
 #include "draft.h"
 #include "nacre/text.h"
 
-#define NO_NETWORK_WALL "no socket import exists; seccomp refuses socket()"
-#define NO_SHELL_WALL "a wasm guest can't start a process; seccomp refuses fork and exec"
 #define NO_EGRESS_FIX                                                                    \
     "no change opens it in this build: the egress engine is not there yet"
 
@@ -19,23 +17,31 @@ static void runtime(struct draft *draft)
         .verdict = NACRE_VERDICT_GRANT,
     };
 
-    if (policy->runtime == NACRE_RUNTIME_WASMTIME) {
-        (void)snprintf(decision.what, sizeof(decision.what), "%s", name);
-        (void)snprintf(decision.mechanism, sizeof(decision.mechanism),
-                       "the pinned engine; proposals off by name");
+    WHAT(&decision, "%s%s", name,
+         policy->runtime_place.line > 0 ? "" : ", inferred from the level");
+    WALL(&decision, draft->walls->runtime);
+    switch (policy->runtime) {
+    case NACRE_RUNTIME_WASMTIME:
+    case NACRE_RUNTIME_NATIVE:
+    case NACRE_RUNTIME_DOCKER:
         nacre_draft_add(draft, &decision);
-    } else if (policy->runtime_place.line == 0) {
-        decision.verdict = NACRE_VERDICT_NOTE;
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "%s, inferred from the level", name);
-        nacre_draft_add(draft, &decision);
-    } else {
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "runtime %s: its executor is not in this build yet", name);
-        (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'wasmtime'",
-                       name);
-        nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+        return;
+    case NACRE_RUNTIME_APPLE_CONTAINER:
+        WHAT(&decision, "runtime %s is not there on Linux", name);
+        FIX(&decision, "change '%s' to 'docker'", name);
+        break;
+    case NACRE_RUNTIME_GVISOR:
+    case NACRE_RUNTIME_FIRECRACKER:
+    case NACRE_RUNTIME_UNSET:
+    case NACRE_RUNTIME_COUNT:
+        /* The level's line has said it. */
+        if (policy->runtime_place.line == 0)
+            return;
+        WHAT(&decision, "runtime %s comes later: it has no executor in this build", name);
+        FIX(&decision, "change '%s' to 'docker' at level container", name);
+        break;
     }
+    nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
 }
 
 void nacre_draft_level(struct draft *draft)
@@ -46,53 +52,57 @@ void nacre_draft_level(struct draft *draft)
         .rule = "level",
         .place = policy->level_place,
         .verdict = NACRE_VERDICT_GRANT,
-        .what = "wasm: a WebAssembly guest in a worker process of its own",
-        .mechanism =
-            "wasmtime; seccomp; landlock where the kernel has it; a worker can be killed",
     };
 
-    if (policy->level == NACRE_LEVEL_WASM) {
-        nacre_draft_add(draft, &decision);
-    } else {
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "level %s: its executor is not in this build yet", name);
-        (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'wasm'", name);
+    WHAT(&decision, "%s: %s", name, draft->walls->level);
+    WALL(&decision, draft->walls->jail);
+    if (policy->level == NACRE_LEVEL_VM) {
+        WHAT(&decision, "level vm comes later: it has no executor in this build");
+        FIX(&decision, "change 'vm' to 'container'");
         nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+    } else if (policy->level == NACRE_LEVEL_NONE && !draft->request->unsandboxed) {
+        WHAT(&decision, "level none runs on the host without a sandbox, and the caller "
+                        "has not agreed to that");
+        FIX(&decision, "give --unsandboxed, or change 'none' to 'process'");
+        nacre_draft_refuse(draft, CODE_UNSANDBOXED, &decision);
+    } else {
+        nacre_draft_add(draft, &decision);
     }
     runtime(draft);
     draft->plan->level = policy->level;
     draft->plan->runtime = policy->runtime;
 }
 
+static bool network_is_open(const struct nacre_policy *policy)
+{
+    return policy->network.mode == NACRE_NETWORK_ALLOW_ALL ||
+           (policy->network.mode == NACRE_NETWORK_ALLOWLIST &&
+            policy->network.allowed_hosts.count > 0);
+}
+
 static void network_mode(struct draft *draft)
 {
     const struct nacre_policy *policy = draft->policy;
     const char *name = nacre_network_mode_name(policy->network.mode);
-    bool open = policy->network.mode == NACRE_NETWORK_ALLOW_ALL ||
-                (policy->network.mode == NACRE_NETWORK_ALLOWLIST &&
-                 policy->network.allowed_hosts.count > 0);
     struct nacre_decision decision = {
         .rule = RULE_NET_MODE,
         .place = policy->network.mode_place,
         .verdict = NACRE_VERDICT_DENY,
-        .mechanism = NO_NETWORK_WALL,
         .fix = NO_EGRESS_FIX,
     };
 
-    if (open) {
-        (void)snprintf(
-            decision.what, sizeof(decision.what),
-            "network mode %s: the egress engine that enforces it is not in this build "
-            "yet",
-            name);
-        (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'deny'", name);
+    WALL(&decision, draft->walls->network);
+    if (network_is_open(policy)) {
+        WHAT(&decision, "network mode %s: the egress engine that enforces it is not in "
+                        "this build yet", name);
+        FIX(&decision, "change '%s' to 'deny'", name);
         nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
         return;
     }
-    (void)snprintf(decision.what, sizeof(decision.what), "%s",
-                   policy->network.mode == NACRE_NETWORK_ALLOWLIST
-                       ? "allowlist without a host: nothing is reachable"
-                       : "deny: nothing is reachable");
+    WHAT(&decision, "%s",
+         policy->network.mode == NACRE_NETWORK_ALLOWLIST
+             ? "allowlist without a host: nothing is reachable"
+             : "deny: nothing is reachable");
     nacre_draft_add(draft, &decision);
 }
 
@@ -115,10 +125,41 @@ static void network_hosts(struct draft *draft)
                        closed ? "not granted: mode is deny"
                               : "waits for the egress engine");
         if (closed) {
-            (void)snprintf(decision.mechanism, sizeof(decision.mechanism),
-                           NO_NETWORK_WALL);
-            (void)snprintf(decision.fix, sizeof(decision.fix), NO_EGRESS_FIX);
+            WALL(&decision, draft->walls->network);
+            FIX(&decision, NO_EGRESS_FIX);
         }
+        nacre_draft_add(draft, &decision);
+    }
+}
+
+/* Nothing stands between a command on the host and its network: a line that restricts
+ * it would be a lie, and silence is said aloud. */
+static void network_of_the_host(struct draft *draft)
+{
+    const struct nacre_policy *policy = draft->policy;
+    bool said = policy->network.mode_place.line > 0;
+    struct nacre_decision decision = {
+        .rule = RULE_NET_MODE,
+        .place = policy->network.mode_place,
+        .verdict = NACRE_VERDICT_NOTE,
+        .what = "not enforced at level none: the command has the host's network",
+    };
+
+    if (!said && policy->network.allowed_hosts.place.line > 0) {
+        nacre_rule_name(decision.rule, RULE_HOSTS, 0);
+        decision.place = policy->network.allowed_hosts.place;
+    }
+    if (policy->network.mode == NACRE_NETWORK_ALLOW_ALL) {
+        WHAT(&decision, "allow-all: the host's network, unguarded");
+        nacre_draft_add(draft, &decision);
+    } else if (decision.place.line > 0) {
+        WHAT(&decision, "%s can't be enforced at level none: the command has the host's "
+                        "network",
+             said ? nacre_network_mode_name(policy->network.mode) : "allowed_hosts");
+        FIX(&decision, "change the level 'none' to 'process', or %s",
+            said ? "the mode to 'allow-all'" : "remove the list");
+        nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+    } else {
         nacre_draft_add(draft, &decision);
     }
 }
@@ -137,8 +178,12 @@ void nacre_draft_network(struct draft *draft)
           policy->network.dns_pinning },
     };
 
-    network_mode(draft);
-    network_hosts(draft);
+    if (policy->level == NACRE_LEVEL_NONE) {
+        network_of_the_host(draft);
+    } else {
+        network_mode(draft);
+        network_hosts(draft);
+    }
     for (size_t i = 0; i < NACRE_COUNT(guards); i++) {
         struct nacre_decision decision = {
             .place = guards[i].flag.place,
@@ -148,9 +193,14 @@ void nacre_draft_network(struct draft *draft)
         if (decision.place.line == 0)
             continue;
         nacre_rule_name(decision.rule, guards[i].rule, 0);
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "%s: no request leaves in this build, so there is none to guard",
-                       guards[i].flag.on ? "true" : "false");
+        if (policy->level == NACRE_LEVEL_NONE && guards[i].flag.on) {
+            WHAT(&decision, "true can't be enforced at level none");
+            FIX(&decision, "set it to false, or change the level 'none' to 'process'");
+            nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+            continue;
+        }
+        WHAT(&decision, "%s: no request leaves in this build, so there is none to guard",
+             guards[i].flag.on ? "true" : "false");
         nacre_draft_add(draft, &decision);
     }
 }
@@ -219,16 +269,27 @@ void nacre_draft_secrets(struct draft *draft)
 static void shell_item(struct draft *draft, const char *rule, size_t item,
                        const char *text, struct nacre_place place)
 {
+    bool native = nacre_level_is_native(draft->policy->level);
     struct nacre_decision decision = { .place = place, .verdict = NACRE_VERDICT_NOTE };
     char shown[NACRE_SHOWN];
 
     nacre_rule_name(decision.rule, rule, item);
-    (void)snprintf(decision.what, sizeof(decision.what),
-                   "'%s': no command runs in this build", nacre_text_shown(shown, text));
+    (void)nacre_text_shown(shown, text);
+    if (!native) {
+        WHAT(&decision, "'%s': no command runs at level wasm", shown);
+    } else if (draft->policy->shell.mode == NACRE_SHELL_RESTRICTED) {
+        decision.verdict = NACRE_VERDICT_DENY;
+        WHAT(&decision, "'%s' is blocked", shown);
+        WALL(&decision, draft->walls->command);
+        FIX(&decision, "remove '%s' (line %d)", shown, place.line);
+    } else {
+        WHAT(&decision, "'%s' has no effect: mode is %s", shown,
+             nacre_shell_mode_name(draft->policy->shell.mode));
+    }
     nacre_draft_add(draft, &decision);
 }
 
-void nacre_draft_shell(struct draft *draft)
+static void shell_mode(struct draft *draft)
 {
     const struct nacre_policy *policy = draft->policy;
     const char *name = nacre_shell_mode_name(policy->shell.mode);
@@ -237,22 +298,41 @@ void nacre_draft_shell(struct draft *draft)
         .place = policy->shell.mode_place,
         .verdict = NACRE_VERDICT_DENY,
         .what = "deny: no command runs",
-        .mechanism = NO_SHELL_WALL,
-        .fix = "no change allows one in this build: native levels are not there yet",
     };
 
-    if (policy->shell.mode == NACRE_SHELL_DENY) {
-        nacre_draft_add(draft, &decision);
-    } else {
-        (void)snprintf(
-            decision.what, sizeof(decision.what), "shell mode %s: %s", name,
-            policy->level == NACRE_LEVEL_WASM
-                ? "no native command runs at level wasm; native levels are not in "
-                  "this build"
-                : "native levels are not in this build");
-        (void)snprintf(decision.fix, sizeof(decision.fix), "change '%s' to 'deny'", name);
+    WALL(&decision, draft->walls->command);
+    if (!nacre_level_is_native(policy->level)) {
+        FIX(&decision, "take a policy of level process, with shell mode restricted");
+        if (policy->shell.mode == NACRE_SHELL_DENY) {
+            nacre_draft_add(draft, &decision);
+            return;
+        }
+        WHAT(&decision, "shell mode %s: no native command runs at level wasm", name);
+        FIX(&decision, "change '%s' to 'deny', or the level 'wasm' to 'process'", name);
         nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+        return;
     }
+    if (policy->shell.mode == NACRE_SHELL_DENY) {
+        if (policy->shell.mode_place.line > 0)
+            FIX(&decision, "change 'deny' to 'restricted'");
+        else
+            FIX(&decision, "add under spec.capabilities.shell: mode: restricted");
+    } else {
+        decision.verdict = NACRE_VERDICT_GRANT;
+        WHAT(&decision, "restricted: any command that nothing below blocks");
+    }
+    if (policy->shell.mode == NACRE_SHELL_FULL) {
+        WHAT(&decision, "full: any command, judged by nobody");
+        WALL(&decision, "");
+    }
+    nacre_draft_add(draft, &decision);
+}
+
+void nacre_draft_shell(struct draft *draft)
+{
+    const struct nacre_policy *policy = draft->policy;
+
+    shell_mode(draft);
     for (size_t i = 0; i < policy->shell.blocked_commands.count; i++)
         shell_item(draft, RULE_COMMANDS, i + 1,
                    policy->shell.blocked_commands.items[i].text,

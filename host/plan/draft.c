@@ -40,12 +40,26 @@ void nacre_draft_add(struct draft *draft, const struct nacre_decision *decision)
     *added = *decision;
     nacre_trim(added->what);
     nacre_trim(added->fix);
-    /* The mechanisms are those of the wasm executor: at another level they would be
-     * a promise that nobody keeps. */
-    if (draft->policy->level != NACRE_LEVEL_WASM && added->mechanism[0])
+    /* Where there is no executor they would be promises that nobody keeps. */
+    if (nacre_level_features(draft->policy->level) == 0 && added->mechanism[0])
         (void)snprintf(added->mechanism, sizeof(added->mechanism),
                        "none: level %s has no executor in this build",
                        nacre_level_name(draft->policy->level));
+}
+
+char *nacre_draft_copy(struct draft *draft, const char *text)
+{
+    char *copy = nacre_copy(text);
+
+    if (!copy && draft->status == NACRE_OK)
+        draft->status = nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan");
+    return copy;
+}
+
+/* Every dialect demands a level. */
+bool nacre_policy_is_absent(const struct nacre_policy *policy)
+{
+    return policy->level_place.line == 0;
 }
 
 struct nacre_denial nacre_decision_denial(const char *code,
@@ -56,9 +70,8 @@ struct nacre_denial nacre_decision_denial(const char *code,
     assert(strlen(code) < sizeof(denial.code));
     (void)snprintf(denial.code, sizeof(denial.code), "%s", code);
     memcpy(denial.rule, decision->rule, sizeof(denial.rule));
-    (void)snprintf(denial.text, sizeof(denial.text), "%.254s; %s", decision->what,
-                   decision->fix);
-    nacre_trim(denial.text);
+    (void)snprintf(denial.text, sizeof(denial.text), "%s", decision->what);
+    (void)snprintf(denial.fix, sizeof(denial.fix), "%s", decision->fix);
     return denial;
 }
 
@@ -66,10 +79,18 @@ void nacre_draft_refuse(struct draft *draft, const char *code,
                         const struct nacre_decision *decision)
 {
     struct nacre_decision refusal = *decision;
-    struct nacre_denial denial = nacre_decision_denial(code, decision);
+    struct nacre_denial denial;
 
     refusal.verdict = NACRE_VERDICT_REFUSE;
     refusal.mechanism[0] = '\0';
+    if (nacre_policy_is_absent(draft->policy) &&
+        strncmp(decision->fix, "add under ", 10) == 0)
+        FIX(&refusal,
+            "give a policy that grants it (--policy); in one of your own, %.190s",
+            decision->fix);
+    nacre_trim(refusal.what);
+    nacre_trim(refusal.fix);
+    denial = nacre_decision_denial(code, &refusal);
     nacre_draft_add(draft, &refusal);
 
     if (!draft->refused)
@@ -78,63 +99,6 @@ void nacre_draft_refuse(struct draft *draft, const char *code,
     draft->denied |= strcmp(code, CODE_NOT_ENFORCEABLE) != 0;
     if (draft->denials)
         nacre_result_deny(draft->denials, &denial);
-}
-
-void nacre_rule_name(char ret_rule[64], const char *key, size_t item)
-{
-    if (item > 0)
-        (void)snprintf(ret_rule, 64, "%s[%zu]", key, item - 1);
-    else
-        (void)snprintf(ret_rule, 64, "%s", key);
-}
-
-/* Letters, digits and a few signs, and nothing that YAML takes for a number, a
- * boolean, a null or a mapping. */
-static bool is_plain(const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789/._-";
-    static const char *const words[] = { "true", "false", "null", "yes", "no",
-                                         "on",   "off",   "y",    "n" };
-
-    if (!strchr("/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", text[0]))
-        return false;
-    for (size_t i = 0; i < NACRE_COUNT(words); i++)
-        if (strcasecmp(text, words[i]) == 0)
-            return false;
-    return text[0] && text[strspn(text, plain)] == '\0';
-}
-
-const char *nacre_yaml_word(char ret_word[NACRE_YAML_WORD], const char *text)
-{
-    char escaped[NACRE_YAML_WORD - 8];
-    size_t used = 0;
-
-    if (is_plain(text) && strlen(text) < NACRE_YAML_WORD) {
-        (void)snprintf(ret_word, NACRE_YAML_WORD, "%s", text);
-        return ret_word;
-    }
-    /* Quotes and backslashes first; nacre_text_show() then adds only escapes that
-     * mean the same in YAML. */
-    for (; *text && used + 3 < sizeof(escaped); text++) {
-        if (*text == '"' || *text == '\\')
-            escaped[used++] = '\\';
-        escaped[used++] = *text;
-    }
-    ret_word[0] = '"';
-    (void)nacre_text_show(ret_word + 1, NACRE_YAML_WORD - 6, escaped, used);
-    used = strlen(ret_word);
-    (void)snprintf(ret_word + used, NACRE_YAML_WORD - used, "%s\"", *text ? "..." : "");
-    return ret_word;
-}
-
-void nacre_trim(char *text)
-{
-    size_t length = strlen(text);
-
-    while (length > 0 && !nacre_text_is_utf8(text, length))
-        length--;
-    text[length] = '\0';
 }
 
 char *nacre_copy(const char *text)

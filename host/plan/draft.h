@@ -1,7 +1,12 @@
 #ifndef NACRE_DRAFT_H
 #define NACRE_DRAFT_H
 
+#include <stdio.h>
+
+#include "nacre/answer.h"
 #include "nacre/plan.h"
+#include "nacre/shell.h"
+#include "walls.h"
 
 /* A plan in the making.  Private to host/plan. */
 
@@ -14,15 +19,30 @@
 #define CODE_UNMAPPED "mount-unmapped"
 #define CODE_BAD_MOUNT "bad-mount"
 #define CODE_DENIED_PATH "denied-path"
+#define CODE_BAD_BIND "bad-bind"
+#define CODE_BAD_REQUEST "bad-request"
+#define CODE_BAD_WAIVER "bad-waiver"
+#define CODE_WRONG_LEVEL "wrong-level"
+#define CODE_UNSANDBOXED "unsandboxed"
+#define CODE_BAD_CONTAINER "bad-container"
 
 #define RULE_FS_MODE "capabilities.filesystem.mode"
 #define RULE_MOUNTS "capabilities.filesystem.mount_paths"
 #define RULE_DENIED "capabilities.filesystem.denied_paths"
 #define RULE_NET_MODE "capabilities.network.mode"
 #define RULE_HOSTS "capabilities.network.allowed_hosts"
-#define RULE_SHELL_MODE "capabilities.shell.mode"
-#define RULE_COMMANDS "capabilities.shell.blocked_commands"
-#define RULE_PATTERNS "capabilities.shell.blocked_patterns"
+#define RULE_SHELL_MODE NACRE_RULE_SHELL_MODE
+#define RULE_COMMANDS NACRE_RULE_COMMANDS
+#define RULE_PATTERNS NACRE_RULE_PATTERNS
+#define RULE_BUILT_IN "(built in)"
+
+/* The texts of a decision, each cut at its end. */
+#define WHAT(decision, ...) \
+    (void)snprintf((decision)->what, sizeof((decision)->what), __VA_ARGS__)
+#define FIX(decision, ...) \
+    (void)snprintf((decision)->fix, sizeof((decision)->fix), __VA_ARGS__)
+#define WALL(decision, text) \
+    (void)snprintf((decision)->mechanism, sizeof((decision)->mechanism), "%s", text)
 
 /*
  * Failure sticks: after the first allocation that fails, `status` and `err` hold it
@@ -31,6 +51,7 @@
 struct draft {
     const struct nacre_policy *policy;
     const struct nacre_request *request;
+    const struct walls *walls; /* of the policy's level */
     struct nacre_plan *plan; /* not owned */
     uint32_t decision_room;
     struct nacre_result *denials; /* receives refusals; may be NULL */
@@ -42,35 +63,34 @@ struct draft {
 };
 
 void nacre_draft_add(struct draft *draft, const struct nacre_decision *decision);
-/* The same for what can't be: adds it with the verdict REFUSE and as a denial. */
+/* The same for what can't be: adds it with the verdict REFUSE and as a denial.  Its fix
+ * is for a reader of the policy; where there is none, that is said. */
 void nacre_draft_refuse(struct draft *draft, const char *code,
                         const struct nacre_decision *decision);
-/* What and fix in one text. */
 struct nacre_denial nacre_decision_denial(const char *code,
                                           const struct nacre_decision *decision);
 
-/* The sections of a policy, in the order of the schema. */
+/* The plan keeps a copy of `text`; NULL when memory is short, which the draft then
+ * knows. */
+char *nacre_draft_copy(struct draft *draft, const char *text);
+
+/* Nobody wrote it: no document could be changed. */
+bool nacre_policy_is_absent(const struct nacre_policy *policy);
+
+/* The sections of a policy, in the order of the schema; last what a request adds. */
 void nacre_draft_level(struct draft *draft);
 void nacre_draft_network(struct draft *draft);
 void nacre_draft_filesystem(struct draft *draft);
 void nacre_draft_secrets(struct draft *draft);
 void nacre_draft_shell(struct draft *draft);
+void nacre_draft_container(struct draft *draft);
 void nacre_draft_limits(struct draft *draft);
+void nacre_draft_request(struct draft *draft);
 
 /* Over all that a sandbox is made of. */
 struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
                                        const struct nacre_request *request,
                                        const struct nacre_plan *plan);
-
-/* "key[2]" for item 3 of a list; items count from 1 here, and 0 gives "key". */
-void nacre_rule_name(char ret_rule[64], const char *key, size_t item);
-
-/* A word as it can stand in YAML, quoted where it must be.  Returns `ret_word`. */
-#define NACRE_YAML_WORD 192
-const char *nacre_yaml_word(char ret_word[NACRE_YAML_WORD], const char *text);
-
-/* Drops half a character that a cut has left at the end. */
-void nacre_trim(char *text);
 
 char *nacre_copy(const char *text); /* malloc'ed; NULL when memory is short */
 

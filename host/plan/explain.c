@@ -1,19 +1,16 @@
 /* Trusts the policy; hosts and commands are anybody's. */
 #include "nacre/explain.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "answer.h"
 #include "draft.h"
 #include "nacre/decide.h"
 #include "nacre/text.h"
 
-/* What follows a verdict of the policy that this build has no executor for. */
+/* What follows a verdict of the policy that this build can't enforce. */
 #define NO_NETWORK                                                                       \
     "; this build can't open the network yet, so a run that needs it is refused"
-#define NO_COMMAND_WASM                                                                  \
-    "; at level wasm no command runs, and native levels are not in this build"
-#define NO_COMMAND "; native levels are not in this build, so none runs"
 
 /* ---- hosts ---- */
 
@@ -90,76 +87,24 @@ enum nacre_status nacre_explain_host(const struct nacre_policy *policy, const ch
 
 /* ---- commands ---- */
 
-/* Adds one edit for each line that blocks the command; the first one is the rule.
- * Deny wins, so the lists hold in mode full as well. */
-static bool command_blocked(const struct nacre_policy *policy, const char *command,
-                            const char *shown, bool said, struct nacre_answer *answer)
-{
-    bool blocked = false;
-    char rule[NACRE_SHOWN];
-
-    for (size_t i = 0; i < policy->shell.blocked_commands.count; i++) {
-        const struct nacre_rule *line = &policy->shell.blocked_commands.items[i];
-
-        if (!nacre_command_matches(line->text, command))
-            continue;
-        (void)nacre_text_shown(rule, line->text);
-        if (!blocked && !said)
-            nacre_answer_say(answer, RULE_COMMANDS, i + 1, line->place,
-                             "'%s' is denied: it holds the blocked command '%s'", shown,
-                             rule);
-        nacre_answer_fix(answer, "remove '%s' from blocked_commands (line %d)", rule,
-                         line->place.line);
-        blocked = true;
-    }
-    for (size_t i = 0; i < policy->shell.blocked_patterns.count; i++) {
-        const struct nacre_pattern_rule *line = &policy->shell.blocked_patterns.items[i];
-
-        if (!nacre_pattern_matches(line->compiled, command, strlen(command)))
-            continue;
-        (void)nacre_text_shown(rule, line->text);
-        if (!blocked && !said)
-            nacre_answer_say(answer, RULE_PATTERNS, i + 1, line->place,
-                             "'%s' is denied: the blocked pattern '%s' matches it", shown,
-                             rule);
-        nacre_answer_fix(answer, "remove '%s' from blocked_patterns (line %d)", rule,
-                         line->place.line);
-        blocked = true;
-    }
-    return blocked;
-}
-
 enum nacre_status nacre_explain_command(const struct nacre_policy *policy,
                                         const char *command,
                                         struct nacre_answer *ret_answer,
                                         struct nacre_error *err)
 {
-    const char *note = policy->level == NACRE_LEVEL_WASM ? NO_COMMAND_WASM : NO_COMMAND;
-    struct nacre_answer answer = { 0 };
-    char shown[NACRE_SHOWN];
+    enum nacre_status status = nacre_shell_judge(
+        policy, &(struct nacre_command){ .shell_text = command }, ret_answer, err);
+    size_t used;
 
-    (void)nacre_text_shown(shown, command);
-    if (command[strspn(command, " \t\n")] == '\0')
-        return nacre_fail(err, NACRE_ERR_USAGE,
-                          "the command is empty; give it as one word");
-    if (policy->shell.mode == NACRE_SHELL_DENY) {
-        nacre_answer_say(&answer, RULE_SHELL_MODE, 0, policy->shell.mode_place,
-                         "'%s' is denied: mode is deny%s", shown, note);
-        if (policy->shell.mode_place.line > 0)
-            nacre_answer_change(&answer, policy, policy->shell.mode_place, "deny",
-                                "restricted");
-        else
-            nacre_answer_fix(&answer,
-                             "add under spec.capabilities.shell: mode: restricted");
-        (void)command_blocked(policy, command, shown, true, &answer);
-    } else if (!command_blocked(policy, command, shown, false, &answer)) {
-        answer.allowed = true;
-        nacre_answer_say(&answer, RULE_SHELL_MODE, 0, policy->shell.mode_place,
-                         "'%s' is allowed: mode is %s and nothing blocks it%s", shown,
-                         nacre_shell_mode_name(policy->shell.mode), note);
-        nacre_answer_add(&answer, policy->shell.blocked_commands.place,
-                         "capabilities.shell", "blocked_commands", command);
-    }
-    *ret_answer = answer;
+    if (status != NACRE_OK)
+        return status;
+    used = strlen(ret_answer->text);
+    if (policy->level == NACRE_LEVEL_WASM)
+        (void)snprintf(ret_answer->text + used, sizeof(ret_answer->text) - used,
+                       "; no native command runs at level wasm");
+    else if (nacre_level_features(policy->level) == 0)
+        (void)snprintf(ret_answer->text + used, sizeof(ret_answer->text) - used,
+                       "; level %s has no executor in this build, so none runs",
+                       nacre_level_name(policy->level));
     return NACRE_OK;
 }

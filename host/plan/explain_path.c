@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "answer.h"
 #include "draft.h"
 #include "mounts.h"
+#include "nacre/explain.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
 
@@ -168,8 +168,8 @@ static void answer_read_only(const struct question *question, struct nacre_answe
         if (!rule)
             fix_mount(question, answer, "/workspace", true);
     } else if (!rule ||
-               (policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED && rule->writable) ||
-               policy->filesystem.mode == NACRE_FILESYSTEM_FULL) {
+               (nacre_mount_mode(policy) == NACRE_FILESYSTEM_SCOPED && rule->writable) ||
+               nacre_mount_mode(policy) == NACRE_FILESYSTEM_FULL) {
         nacre_answer_say(answer, "request.mounts", 0, (struct nacre_place){ 0 },
                          "%s is readable, not writable: the request asks for its mount "
                          "read-only", question->shown);
@@ -220,11 +220,43 @@ static bool is_hook(const struct question *question)
            nacre_path_is_below(rest, NACRE_HOOKS, NULL);
 }
 
+/* What a native sandbox has though no mount brings it; NULL when it has not. */
+static const struct builtin *builtin_of(const struct question *question)
+{
+    const struct candidate *at = question->at;
+    bool tree = at && strcmp(at->guest, "/") == 0; /* mode full: beneath all of these */
+
+    if (question->guest[0] != '/' || (is_visible(at) && !tree))
+        return NULL;
+    return nacre_builtin_at(question->policy, question->guest);
+}
+
+static void answer_builtin(const struct question *question, const struct builtin *part,
+                           struct nacre_answer *answer)
+{
+    answer->allowed = answer->read = true;
+    answer->write = part->write;
+    nacre_answer_say(answer, RULE_BUILT_IN, 0, (struct nacre_place){ 0 },
+                     "%s is %s: it belongs to every sandbox of level %s",
+                     question->shown,
+                     part->write ? "readable and writable" : "readable, not writable",
+                     nacre_level_name(question->policy->level));
+    nacre_answer_fix(answer, part->write ? "take a policy of level wasm: there it is not"
+                                         : "no change of a policy makes it writable");
+}
+
 static void fill_answer(const struct question *question, struct nacre_answer *answer)
 {
     const struct nacre_policy *policy = question->policy;
+    const struct builtin *part = builtin_of(question);
     bool denied;
 
+    if (part && part->read) {
+        /* On a deny list the kernel's names mean the host's, which is not there. */
+        if (nacre_path_is_kernels(question->guest) || !answer_denied(question, answer))
+            answer_builtin(question, part, answer);
+        return;
+    }
     if (is_visible(question->at) && is_kernel(question)) {
         nacre_answer_say(
             answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
@@ -238,13 +270,23 @@ static void fill_answer(const struct question *question, struct nacre_answer *an
         answer_invisible(question, denied, answer);
     } else if (!denied && is_hook(question)) {
         nacre_answer_say(
-            answer, "(built in)", 0, (struct nacre_place){ 0 },
+            answer, RULE_BUILT_IN, 0, (struct nacre_place){ 0 },
             "%s is closed: git would run on the host what a guest puts there",
             question->shown);
         nacre_answer_fix(answer, "mount it read-only: then it can be read");
     } else if (!denied) {
         answer_visible(question, answer);
     }
+}
+
+static void answer_host(const struct question *question, struct nacre_answer *answer)
+{
+    answer->allowed = answer->read = answer->write = true;
+    nacre_answer_say(answer, "level", 0, question->policy->level_place,
+                     "%s is the host's: at level none a command may what its caller may",
+                     question->shown);
+    nacre_answer_change(answer, question->policy, question->policy->level_place, "none",
+                        "process");
 }
 
 enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
@@ -265,6 +307,11 @@ enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
             "path '%s' climbs above its start or is too long; give one that a guest "
             "could open",
             question.shown);
+    if (policy->level == NACRE_LEVEL_NONE) {
+        answer_host(&question, &made);
+        *ret_answer = made;
+        return NACRE_OK;
+    }
     status = nacre_candidates_make(policy, request, &list, err);
     if (status != NACRE_OK)
         return status;

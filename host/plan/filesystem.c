@@ -7,13 +7,6 @@
 #include "nacre/path.h"
 #include "nacre/text.h"
 
-#define BENEATH_WALL "openat2 RESOLVE_BENEATH below a kept fd; landlock"
-#define ROOT_WALL                                                                        \
-    "openat2 RESOLVE_IN_ROOT below a kept fd; kernel filesystems are never opened"
-#define PRIVATE_WALL BENEATH_WALL "; made in the worker's scratch directory"
-#define DENIED_WALL "name and inode compared at every step of the path walk"
-#define NO_PREOPEN_WALL "no preopen exists: every path call fails"
-
 static bool same_root(const struct candidate *candidate)
 {
     return candidate->item == 0 && strcmp(candidate->guest, "/") == 0;
@@ -22,64 +15,94 @@ static bool same_root(const struct candidate *candidate)
 static void say_mode(struct draft *draft)
 {
     const struct nacre_policy *policy = draft->policy;
-    static const struct {
-        enum nacre_verdict verdict;
-        const char *what, *mechanism;
-    } modes[] = {
-        [NACRE_FILESYSTEM_DENY] = { NACRE_VERDICT_DENY, "deny: no directory is visible",
-                                    NO_PREOPEN_WALL },
-        [NACRE_FILESYSTEM_READ_ONLY] = { NACRE_VERDICT_GRANT,
-                                         "read-only: the listed mounts, none of them "
-                                         "writable",
-                                         BENEATH_WALL },
-        [NACRE_FILESYSTEM_SCOPED] = { NACRE_VERDICT_GRANT,
-                                      "scoped: the listed mounts alone", BENEATH_WALL },
-        [NACRE_FILESYSTEM_FULL] = { NACRE_VERDICT_GRANT,
-                                    "full: the host's tree, read-write, but for kernel "
-                                    "filesystems",
-                                    ROOT_WALL },
-    };
+    const struct walls *walls = draft->walls;
     enum nacre_filesystem_mode mode = policy->filesystem.mode;
     struct nacre_decision decision = {
         .rule = RULE_FS_MODE,
         .place = policy->filesystem.mode_place,
-        .verdict = modes[mode].verdict,
+        .verdict = NACRE_VERDICT_GRANT,
     };
 
-    (void)snprintf(decision.mechanism, sizeof(decision.mechanism), "%s",
-                   modes[mode].mechanism);
-    (void)snprintf(decision.what, sizeof(decision.what), "%s", modes[mode].what);
-    if (mode == NACRE_FILESYSTEM_READ_ONLY && policy->filesystem.mounts.count == 0)
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "read-only: the workspace alone, since no mount is listed");
-    if (mode == NACRE_FILESYSTEM_DENY)
-        (void)snprintf(
-            decision.fix, sizeof(decision.fix), "%s",
+    WALL(&decision, walls->mount);
+    if (mode == NACRE_FILESYSTEM_FULL) {
+        WHAT(&decision, "full: %s", walls->full);
+        WALL(&decision, walls->tree);
+    } else if (mode == NACRE_FILESYSTEM_SCOPED) {
+        WHAT(&decision, "scoped: the listed mounts alone");
+    } else if (mode == NACRE_FILESYSTEM_READ_ONLY) {
+        WHAT(&decision, "read-only: %s",
+             policy->filesystem.mounts.count == 0
+                 ? "the workspace alone, since no mount is listed"
+                 : "the listed mounts, none of them writable");
+    } else {
+        decision.verdict = NACRE_VERDICT_DENY;
+        WHAT(&decision, "deny: %s", walls->deny);
+        WALL(&decision, walls->no_files);
+        FIX(&decision, "%s",
             policy->filesystem.mode_place.line > 0
                 ? "change 'deny' to 'scoped' and list the directories in mount_paths"
                 : "add under spec.capabilities.filesystem: mode: scoped, and list "
                   "the directories in mount_paths");
+    }
     nacre_draft_add(draft, &decision);
+}
+
+/* Mode full lets a guest write what the host runs later: a person should read that. */
+static void say_warning(struct draft *draft)
+{
+    struct nacre_decision decision = {
+        .rule = RULE_FS_MODE,
+        .place = draft->policy->filesystem.mode_place,
+        .verdict = NACRE_VERDICT_NOTE,
+        .what = "warning: what the sandbox's user may write on the host, the command "
+                "may; only denied_paths are kept from it",
+    };
+
+    if (draft->policy->level == NACRE_LEVEL_PROCESS && draft->plan->full_tree)
+        nacre_draft_add(draft, &decision);
+}
+
+static void say_builtins(struct draft *draft)
+{
+    size_t count;
+    const struct builtin *parts = nacre_builtins(draft->policy->level,
+                                                 draft->policy->filesystem.mode, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct nacre_decision decision = {
+            .rule = RULE_BUILT_IN,
+            .verdict = parts[i].read ? NACRE_VERDICT_GRANT : NACRE_VERDICT_DENY,
+        };
+        bool replaced = false;
+
+        for (uint32_t k = 0; parts[i].guest && k < draft->plan->mount_count; k++)
+            replaced |= strcmp(draft->plan->mounts[k].guest, parts[i].guest) == 0;
+        if (!parts[i].what || replaced)
+            continue;
+        WHAT(&decision, "%s", parts[i].what);
+        WALL(&decision, parts[i].mechanism);
+        nacre_draft_add(draft, &decision);
+    }
 }
 
 static void say_candidate(struct draft *draft, const struct candidate *candidate)
 {
     struct nacre_decision decision;
     const char *code = nacre_candidate_decide(draft->policy, candidate, &decision);
-    const char *wall = BENEATH_WALL;
+    const char *wall = draft->walls->mount;
 
     if (code) {
         nacre_draft_refuse(draft, code, &decision);
         return;
     }
     if (candidate->fate == FATE_MODE_DENIES)
-        wall = NO_PREOPEN_WALL;
+        wall = draft->walls->no_files;
     else if (candidate->fate == FATE_DENIED_PATH)
-        wall = DENIED_WALL;
+        wall = draft->walls->denied;
     else if (candidate->fate == FATE_TREE || same_root(candidate))
-        wall = ROOT_WALL;
+        wall = draft->walls->tree;
     else if (!candidate->host)
-        wall = PRIVATE_WALL;
+        wall = draft->walls->private_mount;
     (void)snprintf(decision.mechanism, sizeof(decision.mechanism), "%s", wall);
     nacre_draft_add(draft, &decision);
 }
@@ -110,6 +133,17 @@ static size_t count_denied(const struct candidates *list, size_t item,
     return hits;
 }
 
+/* Is it in a part of the sandbox that no mount has replaced?  The kernel's own are
+ * masked by other means. */
+static bool is_in_root(const struct draft *draft, const struct candidates *list,
+                       const char *path)
+{
+    const struct builtin *part = nacre_builtin_at(draft->policy, path);
+
+    return part && part->read && nacre_builtin_holds(part, path) &&
+           !nacre_path_is_kernels(path) && !nacre_candidates_at(list, path, true);
+}
+
 static void say_denied(struct draft *draft, const struct candidates *list)
 {
     const struct nacre_rules *rules = &draft->policy->filesystem.denied_paths;
@@ -118,26 +152,36 @@ static void say_denied(struct draft *draft, const struct candidates *list)
         struct nacre_decision decision = {
             .place = rules->items[i].place,
             .verdict = NACRE_VERDICT_DENY,
-            .mechanism = DENIED_WALL,
         };
         char path[NACRE_SHOWN], mount[NACRE_SHOWN] = "";
         size_t hits = count_denied(list, i + 1, mount);
 
+        WALL(&decision, draft->walls->denied);
         nacre_rule_name(decision.rule, RULE_DENIED, i + 1);
         (void)nacre_text_shown(path, rules->items[i].text);
-        if (hits == 0)
-            (void)snprintf(decision.what, sizeof(decision.what),
-                           "%s: no mount reaches it", path);
-        else if (hits == 1)
-            (void)snprintf(decision.what, sizeof(decision.what),
-                           "%s: cut out of the mount %s", path, mount);
-        else
-            (void)snprintf(decision.what, sizeof(decision.what),
-                           "%s: cut out of the mount %s and %zu more", path, mount,
-                           hits - 1);
-        (void)snprintf(decision.fix, sizeof(decision.fix),
-                       "remove '%s' from denied_paths (line %d)", path,
-                       decision.place.line);
+        if (nacre_level_is_native(draft->policy->level) &&
+            nacre_path_is_kernels(rules->items[i].text)) {
+            WHAT(&decision, "%s: the host's is not there; the sandbox has its own", path);
+            WALL(&decision, "a private /proc, the kernel's secrets masked; no /sys");
+        } else if (is_in_root(draft, list, rules->items[i].text)) {
+            WHAT(&decision, "%s: covered in the sandbox's own files", path);
+        } else if (hits == 0) {
+            WHAT(&decision, "%s: no mount reaches it", path);
+        } else if (hits == 1) {
+            WHAT(&decision, "%s: cut out of the mount %s", path, mount);
+        } else {
+            WHAT(&decision, "%s: cut out of the mount %s and %zu more", path, mount,
+                 hits - 1);
+        }
+        FIX(&decision, "remove '%s' from denied_paths (line %d)", path,
+            decision.place.line);
+        if (!draft->walls->covers_root &&
+            is_in_root(draft, list, rules->items[i].text)) {
+            WHAT(&decision, "%s lies in the sandbox's own files, of which level %s "
+                            "covers none", path, nacre_level_name(draft->policy->level));
+            nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+            continue;
+        }
         nacre_draft_add(draft, &decision);
     }
 }
@@ -145,15 +189,15 @@ static void say_denied(struct draft *draft, const struct candidates *list)
 static void say_hooks(struct draft *draft)
 {
     struct nacre_decision decision = {
-        .rule = "(built in)",
+        .rule = RULE_BUILT_IN,
         .verdict = NACRE_VERDICT_DENY,
         .what =
             NACRE_HOOKS " of a writable mount: git would run on the host what a guest "
                         "puts there",
-        .mechanism = DENIED_WALL,
         .fix = "mount it read-only: then it can be read",
     };
 
+    WALL(&decision, draft->walls->denied);
     for (uint32_t i = 0; i < draft->plan->mount_count; i++) {
         if (nacre_has_hooks(draft->plan->mounts[i].host,
                             draft->plan->mounts[i].writable)) {
@@ -228,6 +272,21 @@ static bool add_mount(struct nacre_plan *plan, const struct candidate *candidate
            fill_denied(mount, list) && fill_covered(mount, list);
 }
 
+static bool fill_denied_root(struct draft *draft, const struct candidates *list)
+{
+    const struct nacre_rules *rules = &draft->policy->filesystem.denied_paths;
+    struct nacre_plan *plan = draft->plan;
+
+    plan->denied_root = calloc(rules->count + 1, sizeof(*plan->denied_root));
+    if (!plan->denied_root)
+        return false;
+    for (size_t i = 0; i < rules->count; i++)
+        if (is_in_root(draft, list, rules->items[i].text) &&
+            !add_name(plan->denied_root, &plan->denied_root_count, rules->items[i].text))
+            return false;
+    return true;
+}
+
 static bool fill_mounts(struct draft *draft, const struct candidates *list)
 {
     const struct nacre_mount_rules *rules = &draft->policy->filesystem.mounts;
@@ -256,21 +315,22 @@ static bool fill_mounts(struct draft *draft, const struct candidates *list)
                     draft->policy->file);
 }
 
-void nacre_draft_filesystem(struct draft *draft)
+static void say_candidates(struct draft *draft, const struct candidates *list)
 {
-    NACRE_AUTO(nacre_candidates_clear) struct candidates list = { 0 };
+    for (size_t i = 0; i < list->count; i++) {
+        const struct candidate *candidate = &list->items[i];
+        bool told = candidate->item == 0 && !candidate->asked &&
+                    candidate->fate == FATE_MOUNT;
+
+        if (!told) /* what the mode alone brings is told with the mode */
+            say_candidate(draft, candidate);
+    }
+}
+
+static void require_files(struct draft *draft)
+{
     struct nacre_plan *plan = draft->plan;
 
-    if (draft->status != NACRE_OK)
-        return;
-    draft->status = nacre_candidates_make(draft->policy, draft->request, &list,
-                                          draft->err);
-    if (draft->status != NACRE_OK)
-        return;
-    if (!fill_mounts(draft, &list)) {
-        draft->status = nacre_fail(draft->err, NACRE_ERR_MEMORY, "the mounts of a plan");
-        return;
-    }
     for (uint32_t i = 0; i < plan->mount_count; i++)
         plan->full_tree |= draft->policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
                            strcmp(plan->mounts[i].guest, "/") == 0;
@@ -281,16 +341,84 @@ void nacre_draft_filesystem(struct draft *draft)
     for (uint32_t i = 0; i < plan->mount_count; i++)
         if (plan->mounts[i].denied_count > 0 || plan->denied_host_count > 0)
             plan->required |= NACRE_FEATURE_FS_DENIED;
+    if (plan->denied_root_count > 0)
+        plan->required |= NACRE_FEATURE_FS_DENIED;
+}
 
-    say_mode(draft);
-    for (size_t i = 0; i < list.count; i++) {
-        const struct candidate *candidate = &list.items[i];
-        bool told = candidate->item == 0 && !candidate->asked &&
-                    candidate->fate == FATE_MOUNT;
+/* ---- level none: there is nothing that a line about files could rest on ---- */
 
-        if (!told) /* what the mode alone brings is told with the mode */
-            say_candidate(draft, candidate);
+static void refuse_of_the_host(struct draft *draft, const char *key, size_t item,
+                               struct nacre_place place, const char *what)
+{
+    struct nacre_decision decision = { .place = place };
+
+    nacre_rule_name(decision.rule, key, item);
+    WHAT(&decision, "%s can't be enforced at level none: the command has the caller's "
+                    "files", what);
+    FIX(&decision, "change the level 'none' to 'process', or remove this line");
+    nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+}
+
+static void files_of_the_host(struct draft *draft)
+{
+    const struct nacre_policy *policy = draft->policy;
+    const struct nacre_mount_rules *mounts = &policy->filesystem.mounts;
+    const struct nacre_rules *denied = &policy->filesystem.denied_paths;
+    bool full = policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
+    struct nacre_decision decision = {
+        .rule = RULE_FS_MODE,
+        .place = policy->filesystem.mode_place,
+        .verdict = NACRE_VERDICT_NOTE,
+        .what = "not enforced at level none: the command has the caller's files",
+    };
+    char shown[NACRE_SHOWN];
+
+    if (full)
+        WHAT(&decision, "full: whatever the caller may read and write");
+    if (full || policy->filesystem.mode_place.line == 0)
+        nacre_draft_add(draft, &decision);
+    else
+        refuse_of_the_host(draft, RULE_FS_MODE, 0, policy->filesystem.mode_place,
+                           nacre_filesystem_mode_name(policy->filesystem.mode));
+    for (size_t i = 0; i < mounts->count; i++)
+        refuse_of_the_host(draft, RULE_MOUNTS, i + 1, mounts->items[i].place,
+                           nacre_text_shown(shown, mounts->items[i].path));
+    for (size_t i = 0; i < denied->count; i++)
+        refuse_of_the_host(draft, RULE_DENIED, i + 1, denied->items[i].place,
+                           nacre_text_shown(shown, denied->items[i].text));
+    if (draft->request->mount_count > 0) {
+        nacre_rule_name(decision.rule, "request.mounts", 0);
+        decision.place = (struct nacre_place){ 0 };
+        WHAT(&decision, "there are no mounts at level none: the command sees the host's "
+                        "tree");
+        FIX(&decision, "leave --mount out, or change the level 'none' to 'process'");
+        nacre_draft_refuse(draft, CODE_WRONG_LEVEL, &decision);
     }
+}
+
+void nacre_draft_filesystem(struct draft *draft)
+{
+    NACRE_AUTO(nacre_candidates_clear) struct candidates list = { 0 };
+
+    if (draft->policy->level == NACRE_LEVEL_NONE) {
+        files_of_the_host(draft);
+        return;
+    }
+    if (draft->status != NACRE_OK)
+        return;
+    draft->status = nacre_candidates_make(draft->policy, draft->request, &list,
+                                          draft->err);
+    if (draft->status != NACRE_OK)
+        return;
+    if (!fill_mounts(draft, &list) || !fill_denied_root(draft, &list)) {
+        draft->status = nacre_fail(draft->err, NACRE_ERR_MEMORY, "the mounts of a plan");
+        return;
+    }
+    require_files(draft);
+    say_mode(draft);
+    say_warning(draft);
+    say_candidates(draft, &list);
     say_denied(draft, &list);
     say_hooks(draft);
+    say_builtins(draft);
 }

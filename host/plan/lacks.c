@@ -10,17 +10,75 @@ struct need {
     const char *rule, *why, *fix;
 };
 
-static struct need need_of(enum nacre_feature feature)
+#define NO_CGROUP "there is no cgroup with this controller to be had here"
+#define GIVE_CGROUP "remove it, give this user a cgroup, or give --waive "
+#define ENGINE_LACKS "neither the engine nor the kernel shows how"
+#define GIVE_WAIVER "remove it, or give --waive "
+
+static const struct {
+    enum nacre_feature feature;
+    struct need need;
+} needs[] = {
+    { NACRE_FEATURE_CPU_SHARES_LOW,
+      { "resource_limits.cpu_shares", "neither a cgroup nor nice can set it here",
+        "remove it, run guests in workers of their own, or give --waive cpu_shares" } },
+    { NACRE_FEATURE_MEMORY_LIMIT,
+      { "resource_limits.memory_mb", NO_CGROUP, GIVE_CGROUP "memory_mb" } },
+    { NACRE_FEATURE_CPU_SHARES_ANY,
+      { "resource_limits.cpu_shares", NO_CGROUP, GIVE_CGROUP "cpu_shares" } },
+    { NACRE_FEATURE_PROCESSES,
+      { "resource_limits.max_processes", "nothing here counts the processes of one run",
+        GIVE_WAIVER "max_processes" } },
+    { NACRE_FEATURE_CPUS, { "container.cpus", ENGINE_LACKS, GIVE_WAIVER "cpus" } },
+    { NACRE_FEATURE_CPUSET, { "container.cpuset", ENGINE_LACKS, GIVE_WAIVER "cpuset" } },
+    { NACRE_FEATURE_SWAP_LIMIT,
+      { "container.memory_swap", ENGINE_LACKS, GIVE_WAIVER "memory_swap" } },
+    { NACRE_FEATURE_MEMORY_RESERVATION,
+      { "container.memory_reservation", ENGINE_LACKS,
+        GIVE_WAIVER "memory_reservation" } },
+    { NACRE_FEATURE_DISK, { "container.disk", ENGINE_LACKS, GIVE_WAIVER "disk" } },
+    { NACRE_FEATURE_DISK_IOPS,
+      { "container.disk_iops", ENGINE_LACKS, GIVE_WAIVER "disk_iops" } },
+    { NACRE_FEATURE_DISK_IO_WEIGHT,
+      { "container.disk_io_weight", ENGINE_LACKS, GIVE_WAIVER "disk_io_weight" } },
+    { NACRE_FEATURE_APPARMOR,
+      { "container.apparmor_profile", ENGINE_LACKS, GIVE_WAIVER "apparmor_profile" } },
+    { NACRE_FEATURE_SELINUX,
+      { "container.selinux_label", ENGINE_LACKS, GIVE_WAIVER "selinux_label" } },
+    { NACRE_FEATURE_WARM,
+      { "request.scope", "no sandbox can be kept warm here",
+        "give --scope run: a sandbox for each run" } },
+};
+
+/* There the words about cgroups would only mislead. */
+static const struct {
+    enum nacre_feature feature;
+    struct need need;
+} needs_of_none[] = {
+#define NOTHING_THERE "nothing enforces it at level none"
+#define LEAVE_NONE "remove it, change the level 'none' to 'process', or give --waive "
+    { NACRE_FEATURE_MEMORY_LIMIT,
+      { "resource_limits.memory_mb", NOTHING_THERE, LEAVE_NONE "memory_mb" } },
+    { NACRE_FEATURE_CPU_SHARES_ANY,
+      { "resource_limits.cpu_shares", NOTHING_THERE, LEAVE_NONE "cpu_shares" } },
+    { NACRE_FEATURE_PROCESSES,
+      { "resource_limits.max_processes", NOTHING_THERE, LEAVE_NONE "max_processes" } },
+};
+
+static struct need need_of(enum nacre_level level, enum nacre_feature feature)
 {
-    if (feature == NACRE_FEATURE_CPU_SHARES_ANY)
+    for (size_t i = 0; level == NACRE_LEVEL_NONE && i < NACRE_COUNT(needs_of_none); i++)
+        if (needs_of_none[i].feature == feature)
+            return needs_of_none[i].need;
+    /* Up to an ordinary share, nice does at this level. */
+    if (feature == NACRE_FEATURE_CPU_SHARES_ANY && level == NACRE_LEVEL_WASM)
         return (struct need){ "resource_limits.cpu_shares",
                               "more than 1024 takes a cgroup with the cpu controller, "
                               "and there is none to be had here",
                               "lower it to 1024 or give this user a cgroup" };
-    if (feature == NACRE_FEATURE_CPU_SHARES_LOW)
-        return (struct need){ "resource_limits.cpu_shares",
-                              "neither a cgroup nor nice can set it here",
-                              "remove it, or run guests in workers of their own" };
+    for (size_t i = 0; i < NACRE_COUNT(needs); i++)
+        if (needs[i].feature == feature)
+            return needs[i].need;
     return (struct need){ "level", "", "see nacre backends for what this machine lacks" };
 }
 
@@ -48,26 +106,45 @@ static void refuse(const struct need *need, enum nacre_feature feature,
     nacre_trim(decision->what);
 }
 
+/* The caller has said that it may go without. */
+static void waive(const struct need *need, struct nacre_decision *decision)
+{
+    size_t used = strlen(decision->what);
+
+    decision->verdict = NACRE_VERDICT_WAIVE;
+    decision->mechanism[0] = decision->fix[0] = '\0';
+    (void)snprintf(decision->what + used, sizeof(decision->what) - used,
+                   ": not enforced, waived by the caller: %s", need->why);
+    nacre_trim(decision->what);
+}
+
 void nacre_plan_settle(struct nacre_plan *draft, uint32_t features)
 {
     uint32_t lacking = draft->required & ~features;
 
     for (uint32_t bit = 1; bit != 0 && bit <= lacking; bit <<= 1) {
-        struct need need = need_of((enum nacre_feature)bit);
+        struct need need = need_of(draft->level, (enum nacre_feature)bit);
 
-        for (uint32_t i = 0; (lacking & bit) && i < draft->decision_count; i++)
-            if (blames(&need, &draft->decisions[i]))
-                refuse(&need, (enum nacre_feature)bit, &draft->decisions[i]);
+        for (uint32_t i = 0; (lacking & bit) && i < draft->decision_count; i++) {
+            struct nacre_decision *decision = &draft->decisions[i];
+
+            if (!blames(&need, decision))
+                continue;
+            if (draft->waivable & bit)
+                waive(&need, decision);
+            else
+                refuse(&need, (enum nacre_feature)bit, decision);
+        }
     }
 }
 
 void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
                      struct nacre_result *ret_denials)
 {
-    uint32_t lacking = plan->required & ~features;
+    uint32_t lacking = plan->required & ~features & ~plan->waivable;
 
     for (uint32_t bit = 1; bit != 0 && bit <= lacking; bit <<= 1) {
-        struct need need = need_of((enum nacre_feature)bit);
+        struct need need = need_of(plan->level, (enum nacre_feature)bit);
         struct nacre_decision decision = { 0 };
         struct nacre_denial denial;
 
@@ -81,4 +158,36 @@ void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
         denial = nacre_decision_denial(CODE_NOT_ENFORCEABLE, &decision);
         nacre_result_deny(ret_denials, &denial);
     }
+}
+
+struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t waived)
+{
+    struct nacre_plan view = *plan;
+
+    view.required &= ~waived;
+    if (waived & NACRE_FEATURE_MEMORY_LIMIT)
+        view.limits.memory_asked = false;
+    if (waived & (NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY))
+        view.limits.cpu_shares = 0;
+    if (waived & NACRE_FEATURE_PROCESSES)
+        view.limits.processes_max = 0;
+    if (waived & NACRE_FEATURE_SWAP_LIMIT)
+        view.container.memory_swap_bytes = view.limits.memory_bytes_max;
+    if (waived & NACRE_FEATURE_MEMORY_RESERVATION)
+        view.container.memory_reservation_bytes = 0;
+    if (waived & NACRE_FEATURE_CPUS)
+        view.container.cpus_nano = 0;
+    if (waived & NACRE_FEATURE_CPUSET)
+        view.container.cpuset = NULL;
+    if (waived & NACRE_FEATURE_DISK)
+        view.container.disk_bytes = 0;
+    if (waived & NACRE_FEATURE_DISK_IOPS)
+        view.container.disk_iops = 0;
+    if (waived & NACRE_FEATURE_DISK_IO_WEIGHT)
+        view.container.disk_io_weight = 0;
+    if (waived & NACRE_FEATURE_APPARMOR)
+        view.container.apparmor_profile = NULL;
+    if (waived & NACRE_FEATURE_SELINUX)
+        view.container.selinux_label = NULL;
+    return view;
 }

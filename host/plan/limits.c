@@ -1,6 +1,5 @@
 #include <assert.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "draft.h"
 
@@ -15,29 +14,25 @@
 static void cpu_shares(struct draft *draft)
 {
     const struct nacre_limit *shares = &draft->policy->limits.cpu_shares;
+    bool low = draft->walls->features & NACRE_FEATURE_CPU_SHARES_LOW;
     struct nacre_decision decision = {
         .rule = "resource_limits.cpu_shares",
         .place = shares->place,
         .verdict = NACRE_VERDICT_LIMIT,
-        .mechanism = "cgroup weight, or nice",
     };
 
     if (shares->place.line == 0) {
         decision.verdict = NACRE_VERDICT_NOTE;
-        decision.mechanism[0] = '\0';
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "not set: an ordinary share");
+        WHAT(&decision, "not set: an ordinary share");
         nacre_draft_add(draft, &decision);
         return;
     }
     draft->plan->limits.cpu_shares = shares->value;
-    draft->plan->required |= shares->value <= 1024 ? NACRE_FEATURE_CPU_SHARES_LOW
-                                                   : NACRE_FEATURE_CPU_SHARES_ANY;
-    /* nice only lowers: more than the ordinary share takes a cgroup. */
-    if (shares->value > 1024)
-        (void)snprintf(decision.mechanism, sizeof(decision.mechanism), "cgroup weight");
-    (void)snprintf(decision.what, sizeof(decision.what),
-                   "%" PRIu64 " where 1024 is an ordinary share", shares->value);
+    /* nice, which the wasm level has, only lowers: more takes a cgroup. */
+    draft->plan->required |= low && shares->value <= 1024 ? NACRE_FEATURE_CPU_SHARES_LOW
+                                                          : NACRE_FEATURE_CPU_SHARES_ANY;
+    WALL(&decision, shares->value > 1024 ? draft->walls->cpu_more : draft->walls->cpu);
+    WHAT(&decision, "%" PRIu64 " where 1024 is an ordinary share", shares->value);
     nacre_draft_add(draft, &decision);
 }
 
@@ -49,9 +44,9 @@ static void timeout(struct draft *draft)
         .rule = "resource_limits.timeout_ms",
         .place = limit->place,
         .verdict = NACRE_VERDICT_LIMIT,
-        .mechanism = "supervisor's deadline: epoch interrupt, SIGKILL at +150 ms",
     };
 
+    WALL(&decision, draft->walls->time);
     draft->plan->limits.wall_ms_max = limit->value;
     /* Deny rather than clamp: a tool given less than it asked for fails later and
      * elsewhere, where nobody can tell why. */
@@ -77,8 +72,7 @@ static void timeout(struct draft *draft)
                        "%" PRIu64 " ms of wall time, as asked for, of %" PRIu64, asked,
                        limit->value);
     } else {
-        (void)snprintf(decision.what, sizeof(decision.what),
-                       "%" PRIu64 " ms of wall time, compilation included", limit->value);
+        WHAT(&decision, "%" PRIu64 " %s", limit->value, draft->walls->time_unit);
     }
     nacre_draft_add(draft, &decision);
 }
@@ -107,14 +101,16 @@ static void fuel(struct draft *draft)
 
 static void scratch(struct draft *draft)
 {
-    static const struct nacre_decision decision = {
+    struct nacre_decision decision = {
         .rule = "scratch",
         .verdict = NACRE_VERDICT_LIMIT,
         .what = "256 MiB and 16384 files in private directories together",
-        .mechanism = "counted in the shim",
     };
-    bool private = false;
+    bool private = nacre_level_is_native(draft->policy->level); /* has a /tmp anyway */
 
+    if (!draft->walls->scratch)
+        return;
+    WALL(&decision, draft->walls->scratch);
     draft->plan->limits.scratch_bytes_max = SCRATCH_BYTES_MAX;
     draft->plan->limits.scratch_files_max = SCRATCH_FILES_MAX;
     for (uint32_t i = 0; i < draft->plan->mount_count; i++)
@@ -123,47 +119,55 @@ static void scratch(struct draft *draft)
         nacre_draft_add(draft, &decision);
 }
 
+/* `feature` is what it takes where the policy asks for it; 0: every plan of the level
+ * requires it. */
 static void plain_limit(struct draft *draft, const char *key,
                         const struct nacre_limit *limit, const char *unit,
-                        const char *mechanism)
+                        const char *wall, uint32_t feature)
 {
     struct nacre_decision decision = { .place = limit->place,
                                        .verdict = NACRE_VERDICT_LIMIT };
 
     assert(limit->value > 0);
     nacre_rule_name(decision.rule, key, 0);
-    (void)snprintf(decision.what, sizeof(decision.what), "%" PRIu64 " %s", limit->value,
-                   unit);
-    (void)snprintf(decision.mechanism, sizeof(decision.mechanism), "%s", mechanism);
+    WHAT(&decision, "%" PRIu64 " %s", limit->value, unit);
+    WALL(&decision, wall);
+    if (limit->place.line > 0) {
+        draft->plan->required |= feature;
+    } else if (!wall[0]) {
+        decision.verdict = NACRE_VERDICT_NOTE;
+        WHAT(&decision, "not enforced at level %s",
+             nacre_level_name(draft->policy->level));
+    }
     nacre_draft_add(draft, &decision);
 }
 
 void nacre_draft_limits(struct draft *draft)
 {
     const struct nacre_policy *policy = draft->policy;
+    const struct walls *walls = draft->walls;
     struct nacre_limits *limits = &draft->plan->limits;
 
     limits->memory_bytes_max = policy->limits.memory_mb.value * MIB;
+    limits->memory_asked = policy->limits.memory_mb.place.line > 0;
     limits->processes_max = policy->limits.max_processes.value;
     limits->open_files_max = policy->limits.max_open_files.value;
     limits->output_bytes_max = policy->limits.max_output_bytes.value;
 
     plain_limit(draft, "resource_limits.memory_mb", &policy->limits.memory_mb,
-                "MiB of memory and tables together",
-                "the engine's memory comes from nacre's own allocator: exact sum; "
-                "RLIMIT_DATA beneath");
+                walls->memory_unit,
+                limits->memory_asked ? walls->memory : walls->memory_default,
+                NACRE_FEATURE_MEMORY_LIMIT);
     cpu_shares(draft);
     plain_limit(draft, "resource_limits.max_processes", &policy->limits.max_processes,
-                policy->level == NACRE_LEVEL_WASM
-                    ? "processes: a wasm guest can start none"
-                    : "processes",
-                "holds by nature; seccomp refuses fork and exec");
+                walls->processes_unit, walls->processes, NACRE_FEATURE_PROCESSES);
     plain_limit(draft, "resource_limits.max_open_files", &policy->limits.max_open_files,
-                "open files beyond stdio and mounts", "counted in the shim's fd table");
+                walls->open_files_unit, walls->open_files, 0);
     timeout(draft);
     plain_limit(draft, "resource_limits.max_output_bytes",
                 &policy->limits.max_output_bytes, "bytes of stdout and stderr together",
-                "counted in the shim, cut at the byte");
-    fuel(draft);
+                walls->output, 0);
+    if (!nacre_level_is_native(policy->level))
+        fuel(draft);
     scratch(draft);
 }

@@ -8,11 +8,6 @@
 #include "nacre/path.h"
 #include "nacre/text.h"
 
-#define WHAT(decision, ...) \
-    (void)snprintf((decision)->what, sizeof((decision)->what), __VA_ARGS__)
-#define FIX(decision, ...) \
-    (void)snprintf((decision)->fix, sizeof((decision)->fix), __VA_ARGS__)
-
 void nacre_mount_fix(const struct nacre_policy *policy, const char *path, bool writable,
                      char *ret_fix, size_t size)
 {
@@ -113,7 +108,7 @@ static const char *say_over_grant(const struct nacre_policy *policy,
     char more[192] = "";
 
     (void)nacre_text_shown(guest, candidate->guest);
-    if (policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED) {
+    if (nacre_mount_mode(policy) == NACRE_FILESYSTEM_SCOPED) {
         decision->place = rule->permissions_place;
         WHAT(decision, "mount request %s asks for writing, the policy grants ro", guest);
         FIX(decision, "change 'ro' to 'rw'");
@@ -201,6 +196,44 @@ static const char *say_unmapped(const struct candidate *candidate,
     return CODE_UNMAPPED;
 }
 
+static const char *say_relative(const struct nacre_policy *policy,
+                                const struct candidate *candidate,
+                                struct nacre_decision *decision)
+{
+    char guest[NACRE_SHOWN];
+
+    if (candidate->asked && candidate->item == 0) {
+        nacre_rule_name(decision->rule, "request.mounts", 0);
+        decision->place = (struct nacre_place){ 0 };
+    }
+    (void)nacre_text_shown(guest, candidate->guest);
+    WHAT(decision, "%s is relative, and at level %s there is no place for it", guest,
+         nacre_level_name(policy->level));
+    FIX(decision, "give it as an absolute path: /workspace/%s", guest);
+    return CODE_BAD_MOUNT;
+}
+
+static const char *say_bad_bind(const struct candidate *candidate,
+                                struct nacre_decision *decision)
+{
+    const struct nacre_bind_refusal *refusal = &candidate->refusal;
+    char guest[NACRE_SHOWN], host[NACRE_SHOWN];
+
+    (void)nacre_text_shown(guest, candidate->guest);
+    if (candidate->fate == FATE_BAD_TARGET) {
+        WHAT(decision, "%s: nothing is mounted over %s: %s", guest, refusal->what,
+             refusal->why);
+        FIX(decision, "mount it elsewhere, as /workspace or /data");
+        return CODE_BAD_BIND;
+    }
+    (void)nacre_text_shown(host, candidate->host);
+    WHAT(decision, "%s from %s: it %s %s: %s", guest, host,
+         refusal->is_above ? "would bring along" : "is, or lies in,", refusal->what,
+         refusal->why);
+    FIX(decision, "mount a directory that holds only what the tool needs");
+    return CODE_BAD_BIND;
+}
+
 const char *nacre_candidate_decide(const struct nacre_policy *policy,
                                    const struct candidate *candidate,
                                    struct nacre_decision *ret_decision)
@@ -235,6 +268,11 @@ const char *nacre_candidate_decide(const struct nacre_policy *policy,
     case FATE_DUPLICATE:
     case FATE_BAD_MOUNT:
         return say_bad_request(candidate, decision);
+    case FATE_RELATIVE:
+        return say_relative(policy, candidate, decision);
+    case FATE_BAD_BIND:
+    case FATE_BAD_TARGET:
+        return say_bad_bind(candidate, decision);
     case FATE_NONE:
         break;
     }

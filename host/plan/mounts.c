@@ -7,6 +7,7 @@
 
 #include "draft.h"
 #include "nacre/path.h"
+#include "walls.h"
 
 static enum nacre_status no_memory(struct nacre_error *err)
 {
@@ -45,6 +46,14 @@ const struct candidate *nacre_candidates_at(const struct candidates *list,
     return best;
 }
 
+enum nacre_filesystem_mode nacre_mount_mode(const struct nacre_policy *policy)
+{
+    return policy->level == NACRE_LEVEL_CONTAINER &&
+                   policy->filesystem.mode == NACRE_FILESYSTEM_FULL
+               ? NACRE_FILESYSTEM_SCOPED
+               : policy->filesystem.mode;
+}
+
 /* ---- what the policy names ---- */
 
 static enum nacre_status add_listed(struct candidates *list, const char *path,
@@ -66,9 +75,9 @@ static enum nacre_status add_policy(struct candidates *list,
     const struct nacre_mount_rules *rules = &policy->filesystem.mounts;
     enum nacre_status status = NACRE_OK;
 
-    if (policy->filesystem.mode == NACRE_FILESYSTEM_FULL)
+    if (nacre_mount_mode(policy) == NACRE_FILESYSTEM_FULL)
         status = add_listed(list, "/", 0, err);
-    else if (policy->filesystem.mode == NACRE_FILESYSTEM_READ_ONLY && rules->count == 0)
+    else if (nacre_mount_mode(policy) == NACRE_FILESYSTEM_READ_ONLY && rules->count == 0)
         status = add_listed(list, "/workspace", 0, err);
     for (size_t i = 0; i < rules->count && status == NACRE_OK; i++)
         status = add_listed(list, rules->items[i].path, i + 1, err);
@@ -160,10 +169,10 @@ static bool cover(const struct nacre_policy *policy, struct candidate *asked)
 {
     const struct nacre_mount_rules *rules = &policy->filesystem.mounts;
     size_t longest = 0;
-    bool covered = policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
+    bool covered = nacre_mount_mode(policy) == NACRE_FILESYSTEM_FULL &&
                    asked->guest[0] == '/';
 
-    if (policy->filesystem.mode == NACRE_FILESYSTEM_READ_ONLY && rules->count == 0)
+    if (nacre_mount_mode(policy) == NACRE_FILESYSTEM_READ_ONLY && rules->count == 0)
         covered = nacre_path_is_below(asked->guest, "/workspace", NULL);
     for (size_t i = 0; i < rules->count; i++) {
         size_t length = strlen(rules->items[i].path);
@@ -181,9 +190,9 @@ static bool cover(const struct nacre_policy *policy, struct candidate *asked)
 static bool grants_write(const struct nacre_policy *policy,
                          const struct candidate *candidate)
 {
-    if (policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED)
+    if (nacre_mount_mode(policy) == NACRE_FILESYSTEM_SCOPED)
         return policy->filesystem.mounts.items[candidate->item - 1].writable;
-    return policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
+    return nacre_mount_mode(policy) == NACRE_FILESYSTEM_FULL;
 }
 
 /* "/srv" and "a/b" make "/srv/a/b"; NULL when memory is short. */
@@ -202,7 +211,7 @@ static char *join(const char *top, const char *rest)
 static enum fate judge_listed(const struct nacre_policy *policy,
                               const struct candidate *candidate)
 {
-    bool full = policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
+    bool full = nacre_mount_mode(policy) == NACRE_FILESYSTEM_FULL;
 
     if (full && candidate->item > 0 &&
         !policy->filesystem.mounts.items[candidate->item - 1].writable)
@@ -229,14 +238,34 @@ static enum nacre_status find_host(const struct candidates *list,
     return candidate->host ? NACRE_OK : no_memory(err);
 }
 
+/* What holds at every native level for what a policy lists or a request asks for; what
+ * a mode brings by itself is its own affair. */
+static void judge_bind(const struct nacre_policy *policy, struct candidate *candidate)
+{
+    if (!nacre_level_is_native(policy->level) ||
+        (candidate->item == 0 && !candidate->asked) ||
+        (candidate->fate != FATE_MOUNT && candidate->fate != FATE_TREE))
+        return;
+    if (nacre_bind_target_is_refused(candidate->guest, &candidate->refusal))
+        candidate->fate = FATE_BAD_TARGET;
+    else if (candidate->host &&
+             nacre_bind_is_refused(candidate->host, candidate->writable, NULL,
+                                   &candidate->refusal))
+        candidate->fate = FATE_BAD_BIND;
+}
+
 static enum nacre_status judge(const struct nacre_policy *policy,
                                const struct candidates *list, struct candidate *candidate,
                                bool own, struct nacre_error *err)
 {
+    enum nacre_status status;
+
     if (candidate->fate != FATE_NONE)
         return NACRE_OK;
-    if (policy->filesystem.mode == NACRE_FILESYSTEM_DENY)
+    if (nacre_mount_mode(policy) == NACRE_FILESYSTEM_DENY)
         candidate->fate = FATE_MODE_DENIES;
+    else if (nacre_level_is_native(policy->level) && candidate->guest[0] != '/')
+        candidate->fate = FATE_RELATIVE;
     else if (own)
         candidate->fate = judge_listed(policy, candidate);
     else
@@ -248,7 +277,10 @@ static enum nacre_status judge(const struct nacre_policy *policy,
                               : grants_write(policy, candidate) && candidate->mode != 'r';
     if (candidate->mode == 'w' && !candidate->writable)
         candidate->fate = FATE_OVER_GRANT;
-    return find_host(list, candidate, err);
+    status = find_host(list, candidate, err);
+    if (status == NACRE_OK)
+        judge_bind(policy, candidate);
+    return status;
 }
 
 /* ---- denied paths ---- */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "nacre/binds.h"
 #include "nacre/plan.h"
 
 /*
@@ -23,6 +24,9 @@ enum fate {
     FATE_OVER_GRANT,  /* asked for with writing, granted without */
     FATE_DUPLICATE,   /* asked for twice */
     FATE_BAD_MOUNT,   /* asked for with a name that is none */
+    FATE_RELATIVE,    /* at a native level: a relative name has no place there */
+    FATE_BAD_BIND,    /* at a native level: a directory that no sandbox may see */
+    FATE_BAD_TARGET,  /* at a native level: over what the sandbox is made of */
 };
 
 struct candidate {
@@ -34,6 +38,7 @@ struct candidate {
     char mode;  /* the request's */
     size_t item;      /* of mount_paths, 1-based, that grants it; 0: the mode does */
     size_t denied_by; /* of denied_paths, 1-based, for FATE_DENIED_PATH */
+    struct nacre_bind_refusal refusal; /* for FATE_BAD_BIND and FATE_BAD_TARGET */
 };
 
 /* A denied path, or where on the host it lies when a mount has moved it there. */
@@ -49,6 +54,10 @@ struct candidates {
     struct denied_name *denied;
     size_t denied_count;
 };
+
+/* The mode as far as mounts go: a container's root is its own, also where mode full
+ * lets it be written. */
+enum nacre_filesystem_mode nacre_mount_mode(const struct nacre_policy *policy);
 
 NACRE_MUST_CHECK enum nacre_status
 nacre_candidates_make(const struct nacre_policy *policy,

@@ -9,11 +9,6 @@
 
 #include "draft.h"
 
-#define ALWAYS_REQUIRED                                                                 \
-    (NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |       \
-     NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |       \
-     NACRE_FEATURE_PROCESSES | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL)
-
 const char *nacre_feature_name(enum nacre_feature feature)
 {
     static const struct {
@@ -34,6 +29,17 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_FS_FULL, "fs-full" },
         { NACRE_FEATURE_NO_NETWORK, "no-network" },
         { NACRE_FEATURE_NO_SHELL, "no-shell" },
+        { NACRE_FEATURE_NATIVE, "native" },
+        { NACRE_FEATURE_CPUS, "cpus" },
+        { NACRE_FEATURE_CPUSET, "cpuset" },
+        { NACRE_FEATURE_SWAP_LIMIT, "swap-limit" },
+        { NACRE_FEATURE_MEMORY_RESERVATION, "memory-reservation" },
+        { NACRE_FEATURE_DISK, "disk" },
+        { NACRE_FEATURE_DISK_IOPS, "disk-iops" },
+        { NACRE_FEATURE_DISK_IO_WEIGHT, "disk-io-weight" },
+        { NACRE_FEATURE_APPARMOR, "apparmor" },
+        { NACRE_FEATURE_SELINUX, "selinux" },
+        { NACRE_FEATURE_WARM, "warm" },
     };
 
     for (size_t i = 0; i < NACRE_COUNT(names); i++)
@@ -62,10 +68,37 @@ static void free_names(char **names, uint32_t count)
     free(names);
 }
 
+static void free_list(char **texts)
+{
+    for (size_t i = 0; texts && texts[i]; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+static void container_clear(struct nacre_container *container)
+{
+    free(container->image);
+    free(container->workdir);
+    free(container->user);
+    free(container->seccomp_profile);
+    free(container->apparmor_profile);
+    free(container->selinux_label);
+    free(container->setup_command);
+    free(container->cpuset);
+    free_list(container->tmpfs);
+    free_list(container->keep_capabilities);
+    free_list(container->blocked_syscalls);
+    free_list(container->environment);
+    free_list(container->ulimits);
+}
+
 void nacre_plan_free(struct nacre_plan *plan)
 {
     if (!plan)
         return;
+    free(plan->directory);
+    free(plan->scope_key);
+    container_clear(&plan->container);
     for (uint32_t i = 0; i < plan->mount_count; i++) {
         free(plan->mounts[i].guest);
         free(plan->mounts[i].host);
@@ -75,6 +108,7 @@ void nacre_plan_free(struct nacre_plan *plan)
     free(plan->mounts);
     free(plan->decisions);
     free_names(plan->denied_host_paths, plan->denied_host_count);
+    free_names(plan->denied_root, plan->denied_root_count);
     free(plan);
 }
 
@@ -82,16 +116,18 @@ void nacre_plan_free(struct nacre_plan *plan)
 static enum nacre_status make(struct draft *draft, struct nacre_plan **ret_plan)
 {
     static void (*const sections[])(struct draft *) = {
-        nacre_draft_level,   nacre_draft_network, nacre_draft_filesystem,
-        nacre_draft_secrets, nacre_draft_shell,   nacre_draft_limits,
+        nacre_draft_level,     nacre_draft_network, nacre_draft_filesystem,
+        nacre_draft_secrets,   nacre_draft_shell,   nacre_draft_limits,
+        nacre_draft_container, nacre_draft_request,
     };
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = calloc(1, sizeof(*plan));
 
     if (!plan)
         return nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan");
     draft->plan = plan;
-    plan->required = ALWAYS_REQUIRED;
-    for (size_t i = 0; i < NACRE_COUNT(sections); i++)
+    draft->walls = nacre_walls_of(draft->policy->level);
+    plan->required = draft->walls->always;
+    for (size_t i = 0; i < NACRE_COUNT(sections) && draft->status == NACRE_OK; i++)
         sections[i](draft);
     if (draft->status != NACRE_OK)
         return draft->status;
@@ -132,8 +168,10 @@ enum nacre_status nacre_plan_make(const struct nacre_policy *policy,
         status = draft.denied ? NACRE_ERR_DENIED : NACRE_ERR_UNAVAILABLE;
         if (draft.first.place.line > 0)
             return nacre_fail_at(err, status, policy->source, draft.first.place.line,
-                                 draft.first.place.column, "%s", draft.first.text);
-        return nacre_fail(err, status, "%s", draft.first.text);
+                                 draft.first.place.column, "%.254s; %.255s",
+                                 draft.first.text, draft.first.fix);
+        return nacre_fail(err, status, "%.254s; %.255s", draft.first.text,
+                          draft.first.fix);
     }
     plan->sealed = true;
     *ret_plan = nacre_plan_take(&plan);

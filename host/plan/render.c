@@ -57,6 +57,7 @@ static const char *colour_of(enum nacre_verdict verdict)
         [NACRE_VERDICT_NONE] = "",      [NACRE_VERDICT_GRANT] = "\033[32m",
         [NACRE_VERDICT_LIMIT] = "\033[36m", [NACRE_VERDICT_DENY] = "\033[33m",
         [NACRE_VERDICT_REFUSE] = "\033[31m", [NACRE_VERDICT_NOTE] = "\033[2m",
+        [NACRE_VERDICT_WAIVE] = "\033[35m",
     };
 
     return colours[verdict];
@@ -86,11 +87,13 @@ static enum nacre_status put_head(struct page *page, const struct nacre_plan *pl
 {
     const struct nacre_policy *policy = page->policy;
     char source[NACRE_SHOWN], hex[NACRE_HEX];
-    uint32_t refused = 0;
+    uint32_t refused = 0, waived = 0;
     enum nacre_status status;
 
-    for (uint32_t i = 0; i < plan->decision_count; i++)
+    for (uint32_t i = 0; i < plan->decision_count; i++) {
         refused += plan->decisions[i].verdict == NACRE_VERDICT_REFUSE;
+        waived += plan->decisions[i].verdict == NACRE_VERDICT_WAIVE;
+    }
     status = nacre_buf_addf(page->out, page->err, "policy  %s%s%s, %s, sha256 %.16s\n",
                             policy->name, policy->version ? " " : "",
                             policy->version ? policy->version : "",
@@ -101,11 +104,12 @@ static enum nacre_status put_head(struct page *page, const struct nacre_plan *pl
     if (refused > 0)
         return nacre_buf_addf(page->out, page->err, "plan    refused: %u %s below\n\n",
                               refused, refused == 1 ? "line" : "lines");
-    if (executor && (plan->required & ~executor->features))
+    if (executor && (plan->required & ~executor->features & ~plan->waivable))
         return nacre_buf_addf(page->out, page->err,
                               "plan    can't run here: the executor %s lacks what is "
                               "told below\n\n", executor->ops->name);
-    return nacre_buf_addf(page->out, page->err, "plan    can run, sha256 %.16s\n\n",
+    return nacre_buf_addf(page->out, page->err, "plan    can run%s, sha256 %.16s\n\n",
+                          waived ? " degraded: lines below are waived" : "",
                           nacre_digest_hex(&plan->digest, hex));
 }
 
@@ -157,7 +161,7 @@ static enum nacre_status put_fixes(struct page *page, const struct nacre_plan *p
 static enum nacre_status put_walls(struct page *page, const struct nacre_plan *plan,
                                    const struct nacre_executor *executor)
 {
-    uint32_t lacks = plan->required & ~executor->features;
+    uint32_t lacks = plan->required & ~executor->features & ~plan->waivable;
     int name_columns = 0;
     enum nacre_status status;
 

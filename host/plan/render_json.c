@@ -193,9 +193,92 @@ static json_t *executor_json(const struct nacre_plan *plan,
 
     for (uint32_t i = 0; i < executor->mechanism_count; i++)
         bad |= json_array_append_new(walls, wall_json(&executor->mechanisms[i]));
-    bad |= json_object_set_new(object, "lacks",
-                               features_json(plan->required & ~executor->features));
+    bad |= json_object_set_new(
+        object, "lacks",
+        features_json(plan->required & ~executor->features & ~plan->waivable));
     bad |= json_object_set_new(object, "walls", json_take(&walls));
+    return bad ? NULL : json_take(&object);
+}
+
+static json_t *scope_json(const struct nacre_plan *plan)
+{
+    NACRE_AUTO(json_guard) json_t *object = json_object();
+    int bad = json_object_set_new(object, "name",
+                                  plan->scope == NACRE_SCOPE_UNSET
+                                      ? json_null()
+                                      : json_string(nacre_scope_name(plan->scope)));
+
+    bad |= json_object_set_new(object, "key", name_or_null(plan->scope_key));
+    return bad ? NULL : json_take(&object);
+}
+
+/* As --waive takes them. */
+static json_t *waived_json(uint32_t waived)
+{
+    NACRE_AUTO(json_guard) json_t *array = json_array();
+    int bad = array ? 0 : -1;
+
+    for (uint32_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
+        if (waived & bit)
+            bad |= json_array_append_new(
+                array, json_string(nacre_waiver_name((enum nacre_feature)bit)));
+    return bad ? NULL : json_take(&array);
+}
+
+static json_t *list_json(char *const *texts)
+{
+    uint32_t count = 0;
+
+    while (texts && texts[count])
+        count++;
+    return names_json(texts, count);
+}
+
+static json_t *container_json(const struct nacre_container *container)
+{
+    const struct {
+        const char *name, *text;
+    } texts[] = {
+        { "image", container->image },
+        { "workdir", container->workdir },
+        { "user", container->user },
+        { "seccomp_profile", container->seccomp_profile },
+        { "apparmor_profile", container->apparmor_profile },
+        { "selinux_label", container->selinux_label },
+        { "setup_command", container->setup_command },
+        { "cpuset", container->cpuset },
+    };
+    const struct {
+        const char *name;
+        uint64_t value;
+    } numbers[] = {
+        { "memory_swap_bytes", container->memory_swap_bytes },
+        { "memory_reservation_bytes", container->memory_reservation_bytes },
+        { "cpus_nano", container->cpus_nano },
+        { "disk_bytes", container->disk_bytes },
+        { "disk_iops", container->disk_iops },
+        { "disk_io_weight", container->disk_io_weight },
+    };
+    const struct {
+        const char *name;
+        char *const *list;
+    } lists[] = {
+        { "tmpfs", container->tmpfs },
+        { "keep_capabilities", container->keep_capabilities },
+        { "blocked_syscalls", container->blocked_syscalls },
+        { "environment", container->environment },
+        { "ulimits", container->ulimits },
+    };
+    NACRE_AUTO(json_guard) json_t *object = json_object();
+    int bad = json_object_set_new(object, "read_only_root",
+                                  json_boolean(container->read_only_root));
+
+    for (size_t i = 0; i < NACRE_COUNT(texts); i++)
+        bad |= json_object_set_new(object, texts[i].name, name_or_null(texts[i].text));
+    for (size_t i = 0; i < NACRE_COUNT(numbers); i++)
+        bad |= json_object_set_new(object, numbers[i].name, number(numbers[i].value));
+    for (size_t i = 0; i < NACRE_COUNT(lists); i++)
+        bad |= json_object_set_new(object, lists[i].name, list_json(lists[i].list));
     return bad ? NULL : json_take(&object);
 }
 
@@ -203,7 +286,8 @@ json_t *nacre_plan_json(const struct nacre_policy *policy, const struct nacre_pl
                         const struct nacre_executor *executor)
 {
     NACRE_AUTO(json_guard) json_t *object = json_object();
-    bool runnable = !executor || !(plan->required & ~executor->features);
+    uint32_t lacks = executor ? plan->required & ~executor->features : 0;
+    bool runnable = !(lacks & ~plan->waivable);
     int bad = json_object_set_new(object, "policy", policy_json(policy));
 
     for (uint32_t i = 0; i < plan->decision_count; i++)
@@ -218,6 +302,17 @@ json_t *nacre_plan_json(const struct nacre_policy *policy, const struct nacre_pl
     bad |= json_object_set_new(object, "mounts", mounts_json(plan));
     bad |= json_object_set_new(object, "limits", limits_json(&plan->limits));
     bad |= json_object_set_new(object, "required", features_json(plan->required));
+    bad |= json_object_set_new(object, "directory", name_or_null(plan->directory));
+    bad |= json_object_set_new(object, "scope", scope_json(plan));
+    bad |= json_object_set_new(object, "container",
+                               plan->level == NACRE_LEVEL_CONTAINER
+                                   ? container_json(&plan->container)
+                                   : json_null());
+    bad |= json_object_set_new(object, "unsandboxed",
+                               json_boolean(plan->level == NACRE_LEVEL_NONE));
+    bad |= json_object_set_new(object, "waived", waived_json(lacks & plan->waivable));
+    bad |= json_object_set_new(object, "degraded",
+                               json_boolean(lacks & plan->waivable));
     bad |= json_object_set_new(object, "decisions", decisions_json(policy, plan));
     if (executor)
         bad |= json_object_set_new(object, "executor", executor_json(plan, executor));

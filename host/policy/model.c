@@ -21,6 +21,7 @@ NAMES(nacre_filesystem_mode_name, nacre_filesystem_mode, NACRE_FILESYSTEM,
       NACRE_FILESYSTEM_MAP(X))
 NAMES(nacre_shell_mode_name, nacre_shell_mode, NACRE_SHELL, NACRE_SHELL_MAP(X))
 NAMES(nacre_injection_name, nacre_injection, NACRE_INJECTION, NACRE_INJECTION_MAP(X))
+NAMES(nacre_scope_name, nacre_scope, NACRE_SCOPE, NACRE_SCOPE_MAP(X))
 #undef X
 
 /* Every default is the restrictive one; a dialect only ever adds what is written. */
@@ -76,6 +77,24 @@ static void rules_clear(struct nacre_rules *rules)
     free(rules->items);
 }
 
+static void container_clear(struct nacre_container_rules *container)
+{
+    struct nacre_rule *const texts[] = {
+        &container->image,           &container->workdir,
+        &container->user,            &container->seccomp_profile,
+        &container->apparmor_profile, &container->selinux_label,
+        &container->setup_command,   &container->cpuset,
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(texts); i++)
+        free(texts[i]->text);
+    rules_clear(&container->tmpfs);
+    rules_clear(&container->keep_capabilities);
+    rules_clear(&container->blocked_syscalls);
+    rules_clear(&container->environment);
+    rules_clear(&container->ulimits);
+}
+
 void nacre_policy_free(struct nacre_policy *policy)
 {
     if (!policy)
@@ -87,6 +106,7 @@ void nacre_policy_free(struct nacre_policy *policy)
     rules_clear(&policy->network.allowed_hosts);
     rules_clear(&policy->filesystem.denied_paths);
     rules_clear(&policy->shell.blocked_commands);
+    container_clear(&policy->container);
     for (size_t i = 0; i < policy->filesystem.mounts.count; i++)
         free(policy->filesystem.mounts.items[i].path);
     free(policy->filesystem.mounts.items);

@@ -2,30 +2,145 @@
 
 #include <stdlib.h>
 
+#include "nacre/keeper.h"
+
 #define NOTICE_BYTES 512
 
-static enum nacre_status open_executors(struct nacre_engine *engine,
-                                        const struct nacre_engine_options *options,
-                                        struct nacre_error *err)
+static const struct nacre_executor_ops *const served[NACRE_SLOT_COUNT] = {
+    [NACRE_LEVEL_WASM] = &nacre_wasm_executor,
+    [NACRE_LEVEL_PROCESS] = &nacre_process_executor,
+    [NACRE_LEVEL_CONTAINER] = &nacre_container_executor,
+    [NACRE_LEVEL_NONE] = &nacre_none_executor,
+    [NACRE_SLOT_KEEPER] = &nacre_keeper_executor,
+};
+
+static struct nacre_executor_options
+executor_options(const struct nacre_engine *engine,
+                 const struct nacre_engine_options *options)
 {
-    const struct nacre_executor_options executor_options = {
-        .program = engine->places.program,
+    return (struct nacre_executor_options){
+        .program = options->fork_self ? NULL : engine->places.program,
         .single_run = options->single_run && options->fork_self,
         .cache_dir = engine->places.cache_dir,
         .key_dir = engine->places.key_dir,
+        .state_dir = engine->places.state_dir,
         .protected_paths = engine->places.protected_paths,
         .in_process = options->in_process,
         .landlock_min = options->landlock_min,
         .on_progress = options->on_progress,
         .on_progress_data = options->callback_data,
     };
+}
+
+static enum nacre_status open_locked(struct nacre_engine *engine, uint32_t slot,
+                                     struct nacre_executor **ret_executor,
+                                     struct nacre_error *err)
+{
+    struct nacre_executor *executor = atomic_load(&engine->executors[slot]);
+    struct nacre_executor_options options = engine->executor_options;
+    enum nacre_status status;
+    int cancelled;
+
+    if (!executor) {
+        /* A keeper is always spawned: it outlives this process. */
+        if (slot == NACRE_SLOT_KEEPER)
+            options.program = engine->places.program;
+        status = served[slot]->open(slot == NACRE_SLOT_KEEPER ? &options
+                                                              : &engine->executor_options,
+                                    &executor, err);
+        if (status != NACRE_OK)
+            return status;
+        /* Seen first and asked second; nacre_cancel() does it the other way round, so
+         * that one of the two always sees the other. */
+        atomic_store(&engine->executors[slot], executor);
+        cancelled = atomic_load(&engine->cancelled);
+        if (cancelled != 0)
+            executor->ops->cancel(executor, cancelled);
+    }
+    *ret_executor = executor;
+    return NACRE_OK;
+}
+
+static enum nacre_status ready(struct nacre_engine *engine, uint32_t slot,
+                               struct nacre_executor **ret_executor,
+                               struct nacre_error *err)
+{
+    struct nacre_executor *executor = atomic_load(&engine->executors[slot]);
     enum nacre_status status;
 
-    status = nacre_wasm_executor.open(&executor_options, &engine->executors[0], err);
-    if (status != NACRE_OK)
-        return status;
-    engine->executor_count = 1;
-    return NACRE_OK;
+    if (executor) {
+        *ret_executor = executor;
+        return NACRE_OK;
+    }
+    (void)pthread_mutex_lock(&engine->opening);
+    status = open_locked(engine, slot, ret_executor, err);
+    (void)pthread_mutex_unlock(&engine->opening);
+    return status;
+}
+
+enum nacre_status nacre_engine_ready(struct nacre_engine *engine, enum nacre_level level,
+                                     struct nacre_executor **ret_executor,
+                                     struct nacre_error *err)
+{
+    if (!served[level])
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "level %s: its executor is not in this build",
+                          nacre_level_name(level));
+    return ready(engine, level, ret_executor, err);
+}
+
+enum nacre_status nacre_engine_choose(struct nacre_engine *engine,
+                                      const struct nacre_plan *plan,
+                                      struct nacre_executor **ret_executor,
+                                      struct nacre_error *err)
+{
+    if (plan->level == NACRE_LEVEL_CONTAINER && plan->scope_key && !engine->own_boxes)
+        return ready(engine, NACRE_SLOT_KEEPER, ret_executor, err);
+    return nacre_engine_ready(engine, plan->level, ret_executor, err);
+}
+
+enum nacre_status nacre_engine_keep(struct nacre_engine *engine,
+                                    const struct nacre_engine_keep_options *options,
+                                    struct nacre_error *err)
+{
+    struct nacre_keeper_options whole = {
+        .state_dir = engine->places.state_dir,
+        .idle_ms = options->idle_ms ? options->idle_ms : NACRE_KEEPER_IDLE_MS,
+        .prune_ms = NACRE_KEEPER_PRUNE_MS,
+        .ready_fd = options->ready_fd,
+        .leaving = options->leaving,
+        .list = nacre_container_boxes_list,
+        .end = nacre_container_boxes_end,
+    };
+    enum nacre_status status = ready(engine, NACRE_LEVEL_CONTAINER, &whole.executor, err);
+
+    return status == NACRE_OK ? nacre_keeper_serve(&whole, err) : status;
+}
+
+enum nacre_status nacre_engine_image_build(struct nacre_engine *engine, const char *tag,
+                                           void (*said)(void *data, const char *text),
+                                           void *data, struct nacre_error *err)
+{
+    struct nacre_executor *executor;
+    enum nacre_status status = ready(engine, NACRE_LEVEL_CONTAINER, &executor, err);
+
+    return status == NACRE_OK
+               ? nacre_container_image_build(executor, tag, said, data, err)
+               : status;
+}
+
+/* Level wasm is made ready while its caller still reads policy and module.  That it
+ * can't be had here is told to who asks for it. */
+static enum nacre_status open_early(struct nacre_engine *engine,
+                                    const struct nacre_engine_options *options,
+                                    struct nacre_error *err)
+{
+    struct nacre_executor *executor;
+    enum nacre_status status = NACRE_OK;
+
+    if (!options->commands_only)
+        status = nacre_engine_ready(engine, NACRE_LEVEL_WASM, &executor, err);
+    return status == NACRE_ERR_UNAVAILABLE ? NACRE_OK : status;
 }
 
 static enum nacre_status open_audit(struct nacre_engine *engine,
@@ -57,14 +172,18 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
         return nacre_fail(err, NACRE_ERR_MEMORY, "engine");
     if (!options)
         options = &defaults;
+    (void)pthread_mutex_init(&engine->opening, NULL);
     status = nacre_places_find(options, &engine->places, err);
     if (status == NACRE_OK)
         status = nacre_random(engine->run_prefix, sizeof(engine->run_prefix), err);
     if (status == NACRE_OK)
         status = nacre_plans_new(&engine->plans, err);
-    /* Executors first: theirs is the longest way to being ready. */
-    if (status == NACRE_OK)
-        status = open_executors(engine, options, err);
+    /* Before all else that takes time: its way to being ready is the longest. */
+    if (status == NACRE_OK) {
+        engine->own_boxes = options->own_boxes;
+        engine->executor_options = executor_options(engine, options);
+        status = open_early(engine, options, err);
+    }
     if (status == NACRE_OK)
         status = open_audit(engine, options, err);
     if (status != NACRE_OK)
@@ -77,8 +196,13 @@ void nacre_engine_free(struct nacre_engine *engine)
 {
     if (!engine)
         return;
-    for (uint32_t i = 0; i < engine->executor_count; i++)
-        engine->executors[i]->ops->free(engine->executors[i]);
+    for (size_t i = 0; i < NACRE_COUNT(engine->executors); i++) {
+        struct nacre_executor *executor = atomic_load(&engine->executors[i]);
+
+        if (executor)
+            executor->ops->free(executor);
+    }
+    (void)pthread_mutex_destroy(&engine->opening);
     nacre_audit_free(engine->audit);
     nacre_plans_free(engine->plans);
     nacre_places_clear(&engine->places);
@@ -97,17 +221,33 @@ enum nacre_status nacre_engine_policy(struct nacre_engine *engine, const char *r
 
 void nacre_cancel(struct nacre_engine *engine, int signal)
 {
-    for (uint32_t i = 0; i < engine->executor_count; i++)
-        engine->executors[i]->ops->cancel(engine->executors[i], signal);
+    atomic_store(&engine->cancelled, signal);
+    for (size_t i = 0; i < NACRE_COUNT(engine->executors); i++) {
+        struct nacre_executor *executor = atomic_load(&engine->executors[i]);
+
+        if (executor)
+            executor->ops->cancel(executor, signal);
+    }
 }
 
-uint32_t nacre_engine_executors(struct nacre_engine *engine,
-                                const struct nacre_executor *const **ret_executors)
+enum nacre_status nacre_engine_executor(struct nacre_engine *engine,
+                                        enum nacre_level level,
+                                        const struct nacre_executor **ret_executor,
+                                        struct nacre_error *err)
 {
-    for (uint32_t i = 0; i < engine->executor_count; i++)
-        engine->executors[i]->ops->probe(engine->executors[i], ~UINT32_C(0));
-    *ret_executors = (const struct nacre_executor *const *)engine->executors;
-    return engine->executor_count;
+    struct nacre_executor *executor;
+    enum nacre_status status = nacre_engine_ready(engine, level, &executor, err);
+
+    if (status != NACRE_OK)
+        return status;
+    executor->ops->probe(executor, ~UINT32_C(0));
+    *ret_executor = executor;
+    return NACRE_OK;
+}
+
+const char *nacre_engine_state_dir(const struct nacre_engine *engine)
+{
+    return engine->places.state_dir;
 }
 
 const char *nacre_engine_cache_dir(const struct nacre_engine *engine)
@@ -125,23 +265,53 @@ const char *nacre_engine_key_dir(const struct nacre_engine *engine)
     return engine->places.key_dir;
 }
 
+static enum nacre_status wasm_ready(struct nacre_engine *engine,
+                                    struct nacre_executor **ret_executor,
+                                    struct nacre_error *err)
+{
+    return nacre_engine_ready(engine, NACRE_LEVEL_WASM, ret_executor, err);
+}
+
 enum nacre_status nacre_cache_add(struct nacre_engine *engine,
                                   const struct nacre_tool *tool, uint64_t timeout_ms,
                                   struct nacre_error *err)
 {
-    return nacre_wasm_cache_add(engine->executors[0], tool, timeout_ms, err);
+    struct nacre_executor *executor;
+    enum nacre_status status = wasm_ready(engine, &executor, err);
+
+    return status == NACRE_OK ? nacre_wasm_cache_add(executor, tool, timeout_ms, err)
+                              : status;
 }
 
 enum nacre_status nacre_cache_report(struct nacre_engine *engine,
                                      struct nacre_cache_report *ret_report,
                                      struct nacre_error *err)
 {
-    return nacre_wasm_cache_report(engine->executors[0], ret_report, err);
+    struct nacre_executor *executor;
+    enum nacre_status status = wasm_ready(engine, &executor, err);
+
+    return status == NACRE_OK ? nacre_wasm_cache_report(executor, ret_report, err)
+                              : status;
+}
+
+enum nacre_status nacre_cache_list(struct nacre_engine *engine,
+                                   void (*each)(void *data,
+                                                const struct nacre_cache_entry *entry),
+                                   void *data, struct nacre_error *err)
+{
+    struct nacre_executor *executor;
+    enum nacre_status status = wasm_ready(engine, &executor, err);
+
+    return status == NACRE_OK ? nacre_wasm_cache_list(executor, each, data, err) : status;
 }
 
 enum nacre_status nacre_cache_clear(struct nacre_engine *engine,
                                     struct nacre_cache_report *ret_removed,
                                     struct nacre_error *err)
 {
-    return nacre_wasm_cache_clear(engine->executors[0], ret_removed, err);
+    struct nacre_executor *executor;
+    enum nacre_status status = wasm_ready(engine, &executor, err);
+
+    return status == NACRE_OK ? nacre_wasm_cache_clear(executor, ret_removed, err)
+                              : status;
 }

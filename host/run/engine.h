@@ -1,20 +1,37 @@
 #ifndef NACRE_ENGINE_H
 #define NACRE_ENGINE_H
 
+#include <pthread.h>
+
 #include "nacre/nacre.h"
 #include "places.h"
 #include "plans.h"
 
-#define EXECUTORS_MAX 8
+/* Where executors are: each level's own, and the one that asks the keeper. */
+enum { NACRE_SLOT_KEEPER = NACRE_LEVEL_COUNT, NACRE_SLOT_COUNT };
 
 struct nacre_engine {
     struct nacre_places places;
-    struct nacre_executor *executors[EXECUTORS_MAX];
-    uint32_t executor_count;
+    struct nacre_executor_options executor_options; /* borrowed by every executor */
+    pthread_mutex_t opening;
+    /* Opened at first use; one that is there stays. */
+    struct nacre_executor *_Atomic executors[NACRE_SLOT_COUNT];
+    bool own_boxes;
+    _Atomic int cancelled; /* the signal, for executors that are opened after it */
     struct nacre_audit *audit; /* NULL only when it was switched off for measuring */
     struct nacre_plans *plans;
     uint8_t run_prefix[8]; /* random; with the number of the run it is the run's id */
     _Atomic uint64_t runs;
 };
+
+/* The executor of `level` in this process, opened if need be. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_engine_ready(struct nacre_engine *engine, enum nacre_level level,
+                   struct nacre_executor **ret_executor, struct nacre_error *err);
+
+/* The one for this plan: what is to stay warm belongs to the keeper. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_engine_choose(struct nacre_engine *engine, const struct nacre_plan *plan,
+                    struct nacre_executor **ret_executor, struct nacre_error *err);
 
 #endif

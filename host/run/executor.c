@@ -28,15 +28,23 @@ enum nacre_status nacre_executor_run(struct nacre_executor *executor,
                                      const struct nacre_request *request,
                                      struct nacre_result *result, struct nacre_error *err)
 {
+    uint32_t waived = plan->required & ~executor->features;
+    struct nacre_plan view;
     enum nacre_status status;
 
     assert(plan->sealed);
-    assert((plan->required & ~executor->features) == 0);
+    assert((waived & ~plan->waivable) == 0);
 
     result->outcome = NACRE_OUTCOME_NONE;
+    result->waived = waived;
     result->mechanism_count = atomic_load(&executor->mechanism_count);
     memcpy(result->mechanisms, executor->mechanisms,
            result->mechanism_count * sizeof(result->mechanisms[0]));
+    /* A backend never learns of waivers: it is not asked for what it can't do. */
+    if (waived != 0) {
+        view = nacre_plan_without(plan, waived);
+        plan = &view;
+    }
     status = executor->ops->run(executor, plan, tool, request, result, err);
     if (status != NACRE_OK)
         return status;
@@ -46,30 +54,14 @@ enum nacre_status nacre_executor_run(struct nacre_executor *executor,
     return NACRE_OK;
 }
 
-/* The one executor that serves a level; a level never falls back to another. */
-static const char *executor_name(enum nacre_level level)
-{
-    switch (level) {
-    case NACRE_LEVEL_NONE: return "none";
-    case NACRE_LEVEL_PROCESS: return "process";
-    case NACRE_LEVEL_WASM: return "wasm";
-    case NACRE_LEVEL_CONTAINER: return "container";
-    case NACRE_LEVEL_VM: return "vm";
-    case NACRE_LEVEL_UNSET:
-    case NACRE_LEVEL_COUNT:
-        break;
-    }
-    assert(false && "a plan has a level");
-    return "";
-}
-
 enum nacre_status nacre_executor_select(struct nacre_executor *const executors[],
                                         uint32_t count, const struct nacre_plan *plan,
                                         struct nacre_executor **ret_executor,
                                         struct nacre_result *ret_denials,
                                         struct nacre_error *err)
 {
-    const char *wanted = executor_name(plan->level);
+    /* Each level has the executor of its name; it never falls back to another. */
+    const char *wanted = nacre_level_name(plan->level);
     char missing[256] = "";
     size_t used = 0;
 
@@ -79,7 +71,8 @@ enum nacre_status nacre_executor_select(struct nacre_executor *const executors[]
         if (strcmp(executors[i]->ops->name, wanted) != 0)
             continue;
         executors[i]->ops->probe(executors[i], plan->required);
-        lacking = plan->required & ~atomic_load(&executors[i]->features);
+        lacking = plan->required & ~plan->waivable &
+                  ~atomic_load(&executors[i]->features);
         if (lacking == 0) {
             *ret_executor = executors[i];
             return NACRE_OK;

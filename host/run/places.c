@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nacre/own.h"
 #include "nacre/path.h"
 
 #define POLICY_DIRS_MAX 4
@@ -77,6 +78,7 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
     NACRE_AUTO(nacre_heap_guard) char *users = NULL;
     const char *const *dirs = found;
     size_t count = 0;
+    bool has_program;
     enum nacre_status status = NACRE_OK;
 
     if (options->policy_dirs) {
@@ -88,7 +90,8 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
         if (status != NACRE_OK)
             return status;
         found[count++] = users;
-        for (size_t i = 0; i < 2 && program_dir(places->program, program); i++) {
+        has_program = program_dir(places->program, program);
+        for (size_t i = 0; i < NACRE_COUNT(beside) && has_program; i++) {
             (void)snprintf(around, sizeof(around), "%s/%s", program, beside[i]);
             if (nacre_path_normalise(around, near[i], sizeof(near[i])))
                 found[count++] = near[i];
@@ -104,7 +107,8 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
     return status;
 }
 
-/* Who is spawned as the zygote; nobody when the process forks itself. */
+/* Who is spawned as the zygote and as the keeper; a process that forks itself need not
+ * know. */
 static enum nacre_status find_program(const struct nacre_engine_options *options,
                                       struct nacre_places *places,
                                       struct nacre_error *err)
@@ -112,10 +116,10 @@ static enum nacre_status find_program(const struct nacre_engine_options *options
     const char *path = getenv("PATH");
     char candidate[PATH_MAX];
 
-    if (options->fork_self)
-        return NACRE_OK;
     if (options->program)
         return keep(&places->program, options->program, err);
+    if (options->fork_self)
+        return NACRE_OK;
     if (getenv("NACRE_PROGRAM"))
         return keep(&places->program, getenv("NACRE_PROGRAM"), err);
     while (path && *path) {

@@ -100,6 +100,13 @@ static void key_make(struct key *key, const struct nacre_policy *policy,
     key_add(key, &request->timeout_ms, sizeof(request->timeout_ms));
     key_add_text(key, request->session);
     key_add_text(key, request->agent);
+    key_add_text(key, request->invoke);
+    key_add_text(key, request->directory);
+    key_add_text(key, request->image);
+    key_add(key, &request->scope, sizeof(request->scope));
+    key_add(key, &request->unsandboxed, sizeof(request->unsandboxed));
+    for (size_t i = 0; request->waive && request->waive[i]; i++)
+        key_add_text(key, request->waive[i]);
 }
 
 /* ---- the list ---- */

@@ -1,10 +1,11 @@
 /*
- * The way of one request: plan, select, record, run, record.  Nothing starts before
- * its begin record is written, and every way out of here leaves an end record.
+ * The way of one request: decide, plan, select, record, run, record.  Nothing starts
+ * before its begin record is written, and every way out of here leaves an end record.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "decide.h"
 #include "engine.h"
 #include "nacre/clock.h"
 
@@ -59,6 +60,7 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
         if (answer.read && answer.write)
             continue;
         (void)snprintf(denial->rule, sizeof(denial->rule), "%s", answer.rule);
+        (void)snprintf(denial->fix, sizeof(denial->fix), "%s", answer.fix);
         denial->place = answer.place;
     }
 }
@@ -71,9 +73,24 @@ static enum nacre_status run_planned(struct nacre_executor *executor,
     enum nacre_status status = nacre_executor_run(executor, record->plan, record->tool,
                                                   record->request, result, err);
 
+    result->unsandboxed = record->plan->level == NACRE_LEVEL_NONE;
     if (status == NACRE_OK)
         find_rules(record, result);
     return is_refusal(status) ? denied(result, err) : status;
+}
+
+/* Both records of a run that could not even begin; *err says why, and goes on to. */
+static enum nacre_status record_failure(struct nacre_engine *engine,
+                                        const struct nacre_audit_run *record,
+                                        struct nacre_error *err)
+{
+    struct nacre_error audit_err;
+
+    if (engine->audit &&
+        (nacre_audit_begin(engine->audit, record, &audit_err) != NACRE_OK ||
+         nacre_audit_end(engine->audit, record, NULL, err, &audit_err) != NACRE_OK))
+        return nacre_fail_context(err, "this can't be recorded in the audit log either");
+    return err->status;
 }
 
 static enum nacre_status run_recorded(struct nacre_engine *engine,
@@ -106,25 +123,50 @@ static enum nacre_status run_recorded(struct nacre_engine *engine,
     return status;
 }
 
-/* Plans, selects and runs; whatever is refused on the way is an outcome. */
+/* A level that can't be had here is the level's line's affair; none stands in for it. */
+static enum nacre_status open_level(struct nacre_engine *engine,
+                                    const struct nacre_policy *policy,
+                                    const struct nacre_plan *plan,
+                                    struct nacre_executor **ret_executor,
+                                    struct nacre_result *result, struct nacre_error *err)
+{
+    struct nacre_denial denial = {
+        .code = "not-enforceable", .rule = "level", .place = policy->level_place,
+        .fix = "see nacre backends for what this machine lacks",
+    };
+    enum nacre_status status;
+
+    status = nacre_engine_choose(engine, plan, ret_executor, err);
+    if (status == NACRE_ERR_UNAVAILABLE) {
+        (void)snprintf(denial.text, sizeof(denial.text), "%s", err->text);
+        nacre_result_deny(result, &denial);
+    }
+    return status;
+}
+
+/* Decides, plans, selects and runs; whatever is refused on the way is an outcome. */
 static enum nacre_status run_request(struct nacre_engine *engine,
                                      const struct nacre_plan **plan,
                                      struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
 {
-    struct nacre_executor *executor = NULL;
-    enum nacre_status status = nacre_plans_get(engine->plans, record->policy,
-                                               record->request, plan, result, err);
+    struct nacre_executor *opened = NULL, *executor = NULL;
+    enum nacre_status status = nacre_decide(record->policy, record->tool,
+                                            record->request, result, err);
 
     if (status == NACRE_OK)
-        status = nacre_executor_select(engine->executors, engine->executor_count, *plan,
-                                       &executor, result, err);
+        status = nacre_plans_get(engine->plans, record->policy, record->request, plan,
+                                 result, err);
+    if (status == NACRE_OK)
+        status = open_level(engine, record->policy, *plan, &opened, result, err);
+    if (status == NACRE_OK)
+        status = nacre_executor_select(&opened, 1, *plan, &executor, result, err);
     if (is_refusal(status))
         status = denied(result, err);
-    if (status != NACRE_OK)
-        return status;
     record->plan = *plan;
     record->executor = executor ? executor->ops->name : NULL;
+    if (status != NACRE_OK)
+        return record_failure(engine, record, err);
     return run_recorded(engine, executor, record, result, err);
 }
 
@@ -153,4 +195,21 @@ enum nacre_status nacre_run(struct nacre_engine *engine,
         return status;
     *ret_result = nacre_result_take(&result);
     return NACRE_OK;
+}
+
+enum nacre_status nacre_run_failed(struct nacre_engine *engine,
+                                   const struct nacre_policy *policy,
+                                   const char *tool_name,
+                                   const struct nacre_request *request,
+                                   struct nacre_error *err)
+{
+    const char *slash = strrchr(tool_name, '/');
+    char run_id[NACRE_RUN_ID];
+    struct nacre_audit_run record = {
+        .run_id = run_id, .request = request, .policy = policy,
+        .tool_name = slash ? slash + 1 : tool_name
+    };
+
+    make_run_id(engine, run_id);
+    return record_failure(engine, &record, err);
 }

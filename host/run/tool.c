@@ -103,6 +103,7 @@ enum nacre_status nacre_tool_load(const char *path, struct nacre_tool **ret_tool
 
     if (!tool)
         return nacre_fail(err, NACRE_ERR_MEMORY, "tool");
+    tool->kind = NACRE_TOOL_MODULE;
     tool->bytes_fd = -1;
     status = load(path, tool, err);
     if (status != NACRE_OK)
@@ -111,10 +112,77 @@ enum nacre_status nacre_tool_load(const char *path, struct nacre_tool **ret_tool
     return NACRE_OK;
 }
 
+static struct nacre_digest command_digest(enum nacre_tool_kind kind,
+                                          const char *const *argv)
+{
+    struct nacre_hasher hasher;
+
+    nacre_hash_init(&hasher);
+    nacre_hash_add_u64(&hasher, kind);
+    for (size_t i = 0; argv[i]; i++)
+        nacre_hash_add_text(&hasher, argv[i]);
+    return nacre_hash_end(&hasher);
+}
+
+static enum nacre_status command_of(enum nacre_tool_kind kind, const char *name,
+                                    const char *const *argv, struct nacre_tool **ret_tool,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = calloc(1, sizeof(*tool));
+    size_t count = 0, bytes = 0;
+
+    for (; argv[count]; count++)
+        bytes += strlen(argv[count]) + 1;
+    if (count == 0 || argv[0][0] == '\0')
+        return nacre_fail(err, NACRE_ERR_USAGE, "there is no command");
+    if (bytes > NACRE_COMMAND_BYTES_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "the command is longer than %zu KiB: put it in a file of the "
+                          "workspace",
+                          NACRE_COMMAND_BYTES_MAX >> 10);
+    if (!tool)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "tool");
+    tool->kind = kind;
+    tool->bytes_fd = -1;
+    tool->name = strdup(name);
+    tool->argv = calloc(count + 1, sizeof(*tool->argv));
+    if (!tool->name || !tool->argv)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "tool");
+    for (size_t i = 0; i < count; i++) {
+        tool->argv[i] = strdup(argv[i]);
+        if (!tool->argv[i])
+            return nacre_fail(err, NACRE_ERR_MEMORY, "tool");
+    }
+    tool->digest = command_digest(kind, argv);
+    *ret_tool = nacre_tool_take(&tool);
+    return NACRE_OK;
+}
+
+enum nacre_status nacre_tool_command(const char *const *argv,
+                                     struct nacre_tool **ret_tool,
+                                     struct nacre_error *err)
+{
+    const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL;
+
+    return command_of(NACRE_TOOL_COMMAND, slash ? slash + 1 : argv[0], argv, ret_tool,
+                      err);
+}
+
+enum nacre_status nacre_tool_shell(const char *text, struct nacre_tool **ret_tool,
+                                   struct nacre_error *err)
+{
+    const char *const argv[] = { "/bin/sh", "-c", text, NULL };
+
+    return command_of(NACRE_TOOL_SHELL, "sh", argv, ret_tool, err);
+}
+
 void nacre_tool_free(struct nacre_tool *tool)
 {
     if (!tool)
         return;
+    for (size_t i = 0; tool->argv && tool->argv[i]; i++)
+        free(tool->argv[i]);
+    free(tool->argv);
     if (tool->bytes)
         (void)munmap((void *)tool->bytes, tool->count);
     nacre_fd_guard(&tool->bytes_fd);

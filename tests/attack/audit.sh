@@ -161,6 +161,10 @@ head -c 100000 /dev/zero >disk/rest 2>/dev/null
 [ \$? = 125 ] || exit 5
 [ ! -s out ] || exit 6
 grep -q "nothing was run" err || exit 7
+# What fails before that says why it did, and that there is no record of it.
+"$NACRE" run --policy no-such --audit disk/log.jsonl hello.wat >out 2>err </dev/null
+[ \$? = 127 ] || exit 8
+grep -q "can't be recorded in the audit log either: policy 'no-such'" err || exit 9
 exit 0
 EOF
   last=(nacre run "until the disk is full")

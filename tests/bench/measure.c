@@ -3,13 +3,16 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -93,6 +96,25 @@ static void run_block(const struct measure_variant *variant, uint64_t *ret_sampl
         variant->leave(variant->data);
 }
 
+/* How many calls of a variant fall on the first `count` calls of the others. */
+static uint32_t share_of(const struct measure_variant *variant, uint32_t count)
+{
+    uint32_t one_in = variant->one_in ? variant->one_in : 1;
+
+    return (count + one_in - 1) / one_in;
+}
+
+static void report_times(struct measure_variant *variant, uint32_t count)
+{
+    uint64_t *samples = variant->samples_ns;
+
+    qsort(samples, count, sizeof(*samples), by_size);
+    measure_print(variant->row, "p50_ns", samples[count / 2]);
+    measure_print(variant->row, "p99_ns", samples[(uint64_t)count * 99 / 100]);
+    free(samples);
+    variant->samples_ns = NULL;
+}
+
 void measure_by_turns(struct measure_variant *variants, size_t variant_count,
                       uint32_t count)
 {
@@ -100,23 +122,63 @@ void measure_by_turns(struct measure_variant *variants, size_t variant_count,
 
     for (size_t v = 0; v < variant_count; v++) {
         variants[v].samples_ns = allocate(count, sizeof(uint64_t));
-        run_block(&variants[v], warm_up, count < WARM_UP_CALLS ? count : WARM_UP_CALLS);
+        run_block(&variants[v], warm_up,
+                  share_of(&variants[v], count < WARM_UP_CALLS ? count : WARM_UP_CALLS));
     }
     for (uint32_t done = 0; done < count; done += BLOCK_CALLS) {
         uint32_t block = count - done < BLOCK_CALLS ? count - done : BLOCK_CALLS;
 
-        for (size_t v = 0; v < variant_count; v++)
-            run_block(&variants[v], variants[v].samples_ns + done, block);
-    }
-    for (size_t v = 0; v < variant_count; v++) {
-        uint64_t *samples = variants[v].samples_ns;
+        for (size_t v = 0; v < variant_count; v++) {
+            uint32_t before = share_of(&variants[v], done);
 
-        qsort(samples, count, sizeof(*samples), by_size);
-        measure_print(variants[v].row, "p50_ns", samples[count / 2]);
-        measure_print(variants[v].row, "p99_ns", samples[(uint64_t)count * 99 / 100]);
-        free(samples);
-        variants[v].samples_ns = NULL;
+            run_block(&variants[v], variants[v].samples_ns + before,
+                      share_of(&variants[v], done + block) - before);
+        }
     }
+    for (size_t v = 0; v < variant_count; v++)
+        report_times(&variants[v], share_of(&variants[v], count));
+}
+
+/* ---- programs ---- */
+
+void measure_program(void *data)
+{
+    char **arguments = data;
+    posix_spawn_file_actions_t actions;
+    int status = -1, failed;
+    pid_t pid;
+
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY,
+                                           0);
+    (void)posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY,
+                                           0);
+    failed = posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (failed)
+        measure_die("%s: %s", arguments[0], strerror(failed));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        measure_die("%s failed: status %#x", arguments[0], (unsigned)status);
+}
+
+size_t measure_programs(char **words, struct measure_variant *ret_variants, size_t max)
+{
+    size_t count = 0;
+
+    while (*words) {
+        if (count == max || !words[1])
+            measure_die("at most %zu programs, each after the name of its row", max);
+        ret_variants[count++] = (struct measure_variant){
+            .row = words[0], .call = measure_program, .data = words + 1
+        };
+        while (*words && strcmp(*words, "+") != 0)
+            words++;
+        if (*words)
+            *words++ = NULL;
+    }
+    return count;
 }
 
 /* ---- clients ---- */

@@ -30,6 +30,7 @@ struct measure_variant {
     void (*enter)(void *data); /* before a block of calls and after it, or NULL */
     void (*leave)(void *data);
     void *data;
+    uint32_t one_in; /* costly: one call where the others make so many; 0 is 1 */
     uint64_t *samples_ns; /* of the measuring itself */
 };
 
@@ -39,6 +40,16 @@ struct measure_variant {
  */
 void measure_by_turns(struct measure_variant *variants, size_t variant_count,
                       uint32_t count);
+
+/* A whole program, from its start to its end, as a call: `data` is its argv.  It reads
+ * nothing, its output is dropped, and it has to succeed. */
+void measure_program(void *data);
+
+/*
+ * One such variant for each ROW PROGRAM [ARGUMENT...] in `words`, up to a NULL and with
+ * "+" between them; the words become the arguments.  Returns how many.
+ */
+size_t measure_programs(char **words, struct measure_variant *ret_variants, size_t max);
 
 #define MEASURE_CLIENTS_MAX 64
 

@@ -27,6 +27,7 @@ struct row {
 struct column {
     const char *metric, *heading;
     double scale; /* what is shown is the figure divided by this */
+    int decimals;
 };
 
 struct section {

@@ -6,7 +6,7 @@
 #define KIB 1024.0
 
 static const struct column call_columns[] = {
-    { "p50_ns", "p50 µs", US }, { "p99_ns", "p99 µs", US }, { 0 }
+    { "p50_ns", "p50 µs", US, 1 }, { "p99_ns", "p99 µs", US, 1 }, { 0 }
 };
 static const struct row call_rows[] = {
     { "call.worker", "nacre, jailed worker" },
@@ -26,7 +26,7 @@ static const struct row call_rows[] = {
 };
 
 static const struct column cold_columns[] = {
-    { "p50_ns", "p50 ms", MS }, { "p99_ns", "p99 ms", MS }, { 0 }
+    { "p50_ns", "p50 ms", MS, 1 }, { "p99_ns", "p99 ms", MS, 1 }, { 0 }
 };
 static const struct row cold_rows[] = {
     { "cold.nacre", "nacre run, policy deny-all" },
@@ -38,10 +38,47 @@ static const struct row cold_rows[] = {
     { 0 }
 };
 
+static const struct row process_rows[] = {
+    { "process.nacre", "nacre, from the library" },
+    { "process.nacre.quiet", "nacre, from the library, audit off" },
+    { "process.nacre.limited", "nacre, from the library, memory and cpu by cgroups" },
+    { "process.program", "nacre run" },
+    { "process.bwrap", "bwrap with the same namespaces and places" },
+    { 0 }
+};
+
+static const struct row container_rows[] = {
+    { "warm.nacre", "warm: nacre, from the library" },
+    { "warm.nacre.quiet", "warm: nacre, from the library, audit off" },
+    { "warm.program", "warm: nacre exec --session, by way of the keeper" },
+    { "warm.api.exec", "warm: the engine's exec by its API" },
+    { "warm.docker.exec", "warm: docker exec" },
+    { "fresh.nacre", "of its own: nacre, from the library" },
+    { "fresh.program", "of its own: nacre run" },
+    { "fresh.docker.run", "of its own: docker run --rm" },
+    { 0 }
+};
+
+/* The same figures again, one below the other. */
+static const struct column level_columns[] = {
+    { "p50_ns", "p50 ms", MS, 3 }, { "p99_ns", "p99 ms", MS, 3 }, { 0 }
+};
+static const struct row level_rows[] = {
+    { "call.worker", "`wasm`: a fresh instance, from the library" },
+    { "cold.nacre", "`wasm`: a fresh instance, `nacre run`" },
+    { "process.nacre", "`process`: a fresh sandbox, from the library" },
+    { "process.program", "`process`: a fresh sandbox, `nacre run`" },
+    { "warm.nacre", "`container`: a warm one, from the library" },
+    { "warm.program", "`container`: a warm one, `nacre exec --session`" },
+    { "fresh.nacre", "`container`: a fresh one, from the library" },
+    { "fresh.program", "`container`: a fresh one, `nacre run`" },
+    { 0 }
+};
+
 static const struct column file_columns[] = {
-    { "read_4k_ns", "read 4 KiB", US }, { "read_64k_ns", "read 64 KiB", US },
-    { "write_4k_ns", "write 4 KiB", US }, { "write_64k_ns", "write 64 KiB", US },
-    { "open_close_ns", "open + close", US }, { 0 }
+    { "read_4k_ns", "read 4 KiB", US, 1 }, { "read_64k_ns", "read 64 KiB", US, 1 },
+    { "write_4k_ns", "write 4 KiB", US, 1 }, { "write_64k_ns", "write 64 KiB", US, 1 },
+    { "open_close_ns", "open + close", US, 1 }, { 0 }
 };
 static const struct row file_rows[] = {
     { "file.nacre", "nacre, jailed worker, policy workspace" },
@@ -51,8 +88,8 @@ static const struct row file_rows[] = {
 };
 
 static const struct column client_columns[] = {
-    { "per_s_1", "1 client", 1 }, { "per_s_2", "2 clients", 1 },
-    { "per_s_8", "8 clients", 1 }, { 0 }
+    { "per_s_1", "1 client", 1, 0 }, { "per_s_2", "2 clients", 1, 0 },
+    { "per_s_8", "8 clients", 1, 0 }, { 0 }
 };
 static const struct row client_rows[] = {
     { "clients.worker", "nacre, a jailed worker for each client" },
@@ -63,7 +100,7 @@ static const struct row client_rows[] = {
     { 0 }
 };
 
-static const struct column live_columns[] = { { "bytes", "KiB", KIB }, { 0 } };
+static const struct column live_columns[] = { { "bytes", "KiB", KIB, 1 }, { 0 } };
 static const struct row live_rows[] = {
     { "live.worker", "nacre, one more jailed worker with a guest in it" },
     { "live.inprocess", "nacre, one more guest in-process" },
@@ -72,6 +109,10 @@ static const struct row live_rows[] = {
 };
 
 const struct section report_sections[] = {
+    { "The levels",
+      "One call of a tool that does nothing, from asking to its result, audit records "
+      "on; the same figures as below.",
+      level_columns, level_rows },
     { "A fresh instance for each call",
       "The same hello.wasm everywhere, Extism and docker apart. nacre: audit records on, "
       "output captured, unless it says otherwise. The engine's side: module linked "
@@ -82,6 +123,14 @@ const struct section report_sections[] = {
       "nacre's code cache is warm. nacre meters fuel and writes audit records, the "
       "wasmtime program does neither.",
       cold_columns, cold_rows },
+    { "Level process: /bin/true in a sandbox of its own",
+      "nacre has seccomp, Landlock, a channel and a read-back of every wall beyond what "
+      "bwrap is asked for.",
+      cold_columns, process_rows },
+    { "Level container: /bin/true in a warm one, and in one of its own",
+      "An engine of the bench's own with runc, the same image and the same limits. Each "
+      "container of nacre's is read back twice before anything runs in it.",
+      cold_columns, container_rows },
     { "Files, µs for each operation", "Measured inside the guest, by its own clock.",
       file_columns, file_rows },
     { "Throughput, calls per second", "Each client a thread; audit records on.",
@@ -109,6 +158,20 @@ const struct aim report_aims[] = {
       "cold.nacre", "p50_ns", "cold.wasmtime", "p50_ns", false, 0.8 },
     { "cold run with a directory against the wasmtime program with one",
       "cold.nacre.workspace", "p50_ns", "cold.wasmtime.dir", "p50_ns", false, 0.8 },
+    { "level process from the library against bwrap",
+      "process.nacre", "p50_ns", "process.bwrap", "p50_ns", false, 2.0 / 3 },
+    { "level process, nacre run against bwrap",
+      "process.program", "p50_ns", "process.bwrap", "p50_ns", false, 1.0 },
+    { "a command in a warm container from the library against docker exec",
+      "warm.nacre", "p50_ns", "warm.docker.exec", "p50_ns", false, 1.0 / 30 },
+    { "the same against the engine's exec by its API",
+      "warm.nacre", "p50_ns", "warm.api.exec", "p50_ns", false, 1.0 / 30 },
+    { "a command in a warm container, nacre exec --session against docker exec",
+      "warm.program", "p50_ns", "warm.docker.exec", "p50_ns", false, 1.0 },
+    { "a container of its own from the library against docker run",
+      "fresh.nacre", "p50_ns", "fresh.docker.run", "p50_ns", false, 1.0 },
+    { "a container of its own, nacre run against docker run",
+      "fresh.program", "p50_ns", "fresh.docker.run", "p50_ns", false, 1.0 },
     { "reading 4 KiB: the engine's WASI against nacre",
       "file.engine", "read_4k_ns", "file.nacre", "read_4k_ns", true, 10.0 },
     { "reading 64 KiB: the engine's WASI against nacre",

@@ -69,8 +69,7 @@ static void markdown_section(FILE *file, const struct section *section)
                 (void)fprintf(file, " %s |",
                               column == section->columns ? "not available" : "");
             else
-                (void)fprintf(file, " %.*f |", column->scale > 1 ? 1 : 0,
-                              shown(row, column));
+                (void)fprintf(file, " %.*f |", column->decimals, shown(row, column));
         }
         (void)fputc('\n', file);
     }
@@ -95,7 +94,7 @@ static void markdown_aims(FILE *file)
         if (verdict == VERDICT_UNKNOWN)
             (void)fprintf(file, " |");
         else
-            (void)fprintf(file, " %.2f |", ratio);
+            (void)fprintf(file, " %.*f |", aim->limit < 0.1 ? 3 : 2, ratio);
         (void)fprintf(file, " %s %.3g | %s |\n", aim->is_at_least ? "≥" : "≤", aim->limit,
                       verdict_name(verdict));
     }
@@ -106,12 +105,13 @@ void report_markdown(FILE *file)
 {
     (void)fprintf(file,
                   "%s, %s cores, Linux %s; wasmtime %s (library), %s (program), "
-                  "Extism %s; files on %s; medians of %s rounds, variants by turns; "
-                  "load %s before, %s after; %s.\n\n",
+                  "Extism %s, bubblewrap %s, Docker %s; files on %s; medians of %s "
+                  "rounds, variants by turns; load %s before, %s after; %s.\n\n",
                   machine("cpu"), machine("cores"), machine("kernel"),
                   machine("wasmtime"), machine("wasmtime_program"), machine("extism"),
-                  machine("filesystem"), machine("rounds"), machine("load_before"),
-                  machine("load_after"), machine("date"));
+                  machine("bubblewrap"), machine("docker"), machine("filesystem"),
+                  machine("rounds"), machine("load_before"), machine("load_after"),
+                  machine("date"));
     for (const struct section *section = report_sections; section->title; section++)
         markdown_section(file, section);
     markdown_aims(file);
@@ -197,7 +197,8 @@ void report_json(FILE *file)
 {
     static const char *const facts[] = {
         "cpu", "cores", "kernel", "wasmtime", "wasmtime_program", "extism",
-        "filesystem", "rounds", "load_before", "load_after", "date",
+        "bubblewrap", "docker", "filesystem", "rounds", "load_before", "load_after",
+        "date",
     };
     json_t *root = made(json_object()), *about = made(json_object());
 

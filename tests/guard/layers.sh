@@ -2,8 +2,9 @@
 # layers.sh TREE: which folder may include what.  CMake's include paths keep most of
 # this; but a system header is on every path, and so is a neighbour by "../".
 #
-#   base <- policy, decide, plan <- audit, run <- cli, serve
+#   base <- policy, decide, plan <- audit, run and keeper <- cli, serve
 #   backends and wasi-shims: the contract ("nacre/...") and their own headers
+#   channel <- native, init; shared, native, channel <- process, none, docker
 #   a third-party header: only in the folders named below
 set -euo pipefail
 cd "$1"
@@ -36,7 +37,9 @@ judge_system() { # PLACE FOLDER HEADER
     yaml.h | pcre2.h) allowed="host/policy host/decide" ;;
     wasmtime.h | wasmtime/* | wasm.h | wasi.h) allowed="backends/wasm wasi-shims/host" ;;
     curl/*) allowed="host/egress backends/docker" ;;
-    jansson.h) allowed="host/plan host/audit host/run host/cli host/serve" ;;
+    jansson.h)
+        allowed="host/plan host/audit host/run host/keeper host/cli host/serve"
+        allowed+=" backends/docker" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
     nacre/*) complain "$1" "<$3> is ours: include it as \"$3\"" && return ;;
@@ -68,6 +71,9 @@ judge_own() { # PLACE FOLDER HEADER
     case $2 in
     host/policy) folders+=(host/decide) ;; # one library: a policy is read by its rules
     backends/*) folders+=(backends/shared) ;;&
+    backends/native | backends/init) folders+=(backends/channel) ;;
+    backends/process | backends/none | backends/docker)
+        folders+=(backends/native backends/channel) ;;
     backends/wasm) folders+=(wasi-shims/host wasi-shims/abi) ;;
     wasi-shims/*) folders+=(wasi-shims/abi) ;;
     esac

@@ -1,13 +1,13 @@
 #!/bin/bash
 # links.sh PROGRAM: what is loaded before main().  Start-up is a budget: libcurl and
-# libcrypto alone take several times what all of these do, so they may only be loaded
-# when first used.
+# libcrypto alone take several times what all of these do, and libwasmtime as much, so
+# they may only be loaded when first used.
 set -euo pipefail
 program=$1
 
-expected="libc libjansson libnettle libpcre2-8 libwasmtime libyaml-0"
-# What the C library and libwasmtime bring along.
-tolerated="libm libgcc_s libpthread libdl librt linux-vdso"
+expected="libc libjansson libnettle libpcre2-8 libyaml-0"
+# What the C library brings along.
+tolerated="libm libpthread libdl librt linux-vdso"
 tolerated+=" ld-linux-x86-64 ld-linux-aarch64"
 
 needed=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort -u)

@@ -13,13 +13,15 @@ plant() {
     shift
     rm -rf "$tree"
     mkdir -p "$tree"/host/{include/nacre,base,policy,decide,plan,audit,run,cli} \
-        "$tree"/backends/{shared,wasm,process} "$tree"/wasi-shims/{abi,host}
+        "$tree"/backends/{shared,wasm,process,native,channel,init} \
+        "$tree"/wasi-shims/{abi,host}
     echo '#include <stdio.h>' >"$tree/host/base/buf.c"
     echo '#include "nacre/own.h"' >"$tree/host/include/nacre/buf.h"
     touch "$tree"/host/include/nacre/{own,plan,executor,nacre,audit}.h \
         "$tree"/host/{plan,run}/inside.h "$tree"/backends/{shared,process}/wall.h \
         "$tree"/wasi-shims/{abi,host}/shim.h
     mv "$tree/backends/process/wall.h" "$tree/backends/process/jail.h"
+    touch "$tree"/backends/native/box.h "$tree"/backends/channel/frame.h
     printf '%s\n' '' "$@" >"$tree/$file"
 }
 
@@ -67,6 +69,10 @@ backends/wasm/x.c "nacre/nacre.h"
 backends/wasm/x.c "jail.h"
 backends/process/x.c <wasmtime/store.h>
 backends/process/x.c "shim.h"
+backends/native/x.c "jail.h"
+backends/init/x.c "box.h"
+backends/channel/x.c "box.h"
+backends/wasm/x.c "frame.h"
 wasi-shims/host/x.c "wall.h"
 wasi-shims/abi/x.h "../host/shim.h"
 ROWS
@@ -83,6 +89,11 @@ backends/wasm/x.c <wasmtime.h>
 backends/wasm/x.c "shim.h"
 backends/process/x.c "wall.h"
 backends/process/x.c <seccomp.h>
+backends/process/x.c "box.h"
+backends/process/x.c "frame.h"
+backends/native/x.c "frame.h"
+backends/init/x.c "frame.h"
+backends/init/x.c "wall.h"
 ROWS
 mkdir "$scratch/empty" "$scratch/empty"/{host,backends,wasi-shims}
 red layers.sh "no #include" "$scratch/empty"
@@ -98,7 +109,7 @@ plant host/run/x.c '/* the system (a kernel) */' 'int i = x.system(1); // gets('
 green banned.sh
 red banned.sh 'no C file' "$scratch/empty"
 
-red links.sh 'does not link libwasmtime' "$(command -v bash)"
+red links.sh 'does not link libjansson' "$(command -v bash)"
 red links.sh 'loads libtinfo at start' "$(command -v bash)"
 
 printf '\0asm outermost innermost' >"$scratch/x.wasm"

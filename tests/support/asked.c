@@ -31,6 +31,17 @@ static void add_mount(struct asked *asked, const char *words)
     asked->request.mounts = asked->mounts;
 }
 
+static void add_waiver(struct asked *asked, const char *name)
+{
+    size_t count = 0;
+
+    while (asked->waive[count])
+        count++;
+    assert(count < ASKED_WAIVERS_MAX);
+    asked->waive[count] = keep(asked, name, strlen(name));
+    asked->request.waive = asked->waive;
+}
+
 bool asked_add(struct asked *asked, const char *line)
 {
     if (strncmp(line, "workspace ", 10) == 0)
@@ -41,6 +52,14 @@ bool asked_add(struct asked *asked, const char *line)
         asked->request.timeout_ms = strtoull(line + 11, NULL, 10);
     else if (strncmp(line, "fuel ", 5) == 0)
         asked->request.fuel = strtoull(line + 5, NULL, 10);
+    else if (strncmp(line, "session ", 8) == 0)
+        asked->request.session = keep(asked, line + 8, strlen(line + 8));
+    else if (strncmp(line, "image ", 6) == 0)
+        asked->request.image = keep(asked, line + 6, strlen(line + 6));
+    else if (strncmp(line, "waive ", 6) == 0)
+        add_waiver(asked, line + 6);
+    else if (strcmp(line, "unsandboxed") == 0)
+        asked->request.unsandboxed = true;
     else
         return false;
     return true;

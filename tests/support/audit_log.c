@@ -33,7 +33,8 @@ int audit_log_setup(void **state)
     log->policy = (struct nacre_policy){ .name = (char *)"standard",
                                          .source = (char *)"standard.yaml",
                                          .level = NACRE_LEVEL_WASM };
-    log->tool = (struct nacre_tool){ .name = (char *)"hello.wasm" };
+    log->tool = (struct nacre_tool){ .kind = NACRE_TOOL_MODULE,
+                                      .name = (char *)"hello.wasm" };
     log->result = calloc(1, sizeof(*log->result));
     if (!log->result)
         return -1;

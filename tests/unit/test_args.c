@@ -179,15 +179,15 @@ static const struct {
       "--fuel expects a whole number from 1 to 1000, not ' 7'" },
     { &guest_verb,
       { "--follow" },
-      "nacre launch expects MODULE [ARG...]; see nacre launch --help" },
-    { &word_verb, { "--json" }, "nacre log expects show | tail; see nacre log --help" },
-    { &word_verb, { "tial" }, "nacre log does not know 'tial'; did you mean 'tail'?" },
+      "launch expects MODULE [ARG...]; see nacre launch --help" },
+    { &word_verb, { "--json" }, "log expects show | tail; see nacre log --help" },
+    { &word_verb, { "tial" }, "log does not know 'tial'; did you mean 'tail'?" },
     { &word_verb,
       { "everything" },
-      "nacre log does not know 'everything'; see nacre log --help" },
+      "log does not know 'everything'; see nacre log --help" },
     { &word_verb,
       { "show", "more" },
-      "nacre log does not expect 'more'; see nacre log --help" },
+      "log does not expect 'more'; see nacre log --help" },
 };
 
 static void each_mistake_has_its_sentence(void **state)

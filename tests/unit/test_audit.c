@@ -53,7 +53,7 @@ static void the_two_records_of_a_run_tell_who_what_and_how(void **state)
 {
     static const char *const begin_keys[] = {
         "v", "seq", "time", "type", "run", "session", "agent", "caller", "tool",
-        "arguments_digest", "policy", "level", "executor", "prev",
+        "arguments_digest", "policy", "level", "executor", "unsandboxed", "prev",
     };
     struct audit_log *log = *state;
     struct nacre_audit *audit = audit_log_open(log);
@@ -63,6 +63,7 @@ static void the_two_records_of_a_run_tell_who_what_and_how(void **state)
     size_t at = 0;
 
     log->result->exit_status = 3;
+    log->result->waived = NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_CPU_SHARES_ANY;
     log->result->usage.fuel = UINT64_C(9000000000000000000);
     log->result->mechanism_count = 2;
     log->result->mechanisms[0] =
@@ -91,6 +92,13 @@ static void the_two_records_of_a_run_tell_who_what_and_how(void **state)
     assert_string_equal(text_of(end, "session"), "s1");
     assert_true(json_is_null(json_object_get(end, "caller")));
     assert_string_equal(text_of(json_object_get(end, "tool"), "name"), "hello");
+    assert_string_equal(text_of(json_object_get(end, "tool"), "kind"), "module");
+    assert_true(json_is_false(json_object_get(end, "unsandboxed")));
+    assert_true(json_is_true(json_object_get(end, "degraded")));
+    value = json_object_get(end, "waived");
+    assert_int_equal(json_array_size(value), 2);
+    assert_string_equal(json_string_value(json_array_get(value, 0)), "memory_mb");
+    assert_string_equal(json_string_value(json_array_get(value, 1)), "cpu_shares");
     assert_string_equal(text_of(json_object_get(end, "policy"), "name"), "standard");
     assert_string_equal(text_of(end, "level"), "wasm");
     assert_string_equal(text_of(end, "outcome"), "exited");

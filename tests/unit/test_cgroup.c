@@ -66,12 +66,13 @@ static void the_place_is_our_own_cgroup_or_none(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(places); i++) {
+        const struct nacre_cgroup_tables tables = { places[i].cgroups, places[i].mounts };
         struct nacre_cgroup_place place;
 
-        nacre_cgroup_place_find(places[i].cgroups, places[i].mounts, &place);
+        nacre_cgroup_place_find(&tables, "cpu", &place);
         assert_string_equal(place.path, places[i].path ? places[i].path : "");
-        assert_int_equal(place.kind, places[i].path ? NACRE_CPU_SHARE_CGROUP1
-                                                    : NACRE_CPU_SHARE_NICE);
+        assert_int_equal(place.version,
+                         places[i].path ? NACRE_CGROUP_V1 : NACRE_CGROUP_NONE);
     }
 }
 
@@ -84,13 +85,16 @@ static void a_line_too_long_to_be_a_cgroups_is_passed_over(void **state)
     memset(text, 'x', 20000);
     text[19999] = '\n';
     memcpy(text + 20000, V1_MOUNT, sizeof(V1_MOUNT));
-    nacre_cgroup_place_find("1:cpu:/", text, &place);
+    nacre_cgroup_place_find(&(struct nacre_cgroup_tables){ "1:cpu:/", text }, "cpu",
+                            &place);
     assert_string_equal(place.path, "/cg/cpu");
     text[0] = ':';
     text[1] = ':';
     text[2] = '/';
-    nacre_cgroup_place_find(text, "1 2 0:3 / /cg rw - cgroup2 none rw", &place);
-    assert_int_equal(place.kind, NACRE_CPU_SHARE_NICE);
+    nacre_cgroup_place_find(
+        &(struct nacre_cgroup_tables){ text, "1 2 0:3 / /cg rw - cgroup2 none rw" },
+        "cpu", &place);
+    assert_int_equal(place.version, NACRE_CGROUP_NONE);
 }
 
 /* ---- v2, on a tree of ordinary files ---- */
@@ -125,10 +129,10 @@ static void assert_place(const char *own, const char *expected)
     (void)snprintf(cgroups, sizeof(cgroups), "0::%s\n", own);
     (void)snprintf(mounts, sizeof(mounts), "1 2 0:3 / %s rw - cgroup2 none rw\n", tree);
     (void)snprintf(path, sizeof(path), "%s%s", tree, expected ? expected : "");
-    nacre_cgroup_place_find(cgroups, mounts, &place);
+    nacre_cgroup_place_find(&(struct nacre_cgroup_tables){ cgroups, mounts }, "cpu",
+                            &place);
     assert_string_equal(place.path, expected ? path : "");
-    assert_int_equal(place.kind,
-                     expected ? NACRE_CPU_SHARE_CGROUP2 : NACRE_CPU_SHARE_NICE);
+    assert_int_equal(place.version, expected ? NACRE_CGROUP_V2 : NACRE_CGROUP_NONE);
 }
 
 static void in_v2_a_worker_moves_only_where_it_leaves_no_limit_behind(void **state)
@@ -172,7 +176,7 @@ static void in_v2_a_worker_moves_only_where_it_leaves_no_limit_behind(void **sta
 
 /* ---- for real ---- */
 
-static const struct nacre_cgroup_place nowhere = { .kind = NACRE_CPU_SHARE_NICE };
+static const struct nacre_cgroup_place nowhere = { .version = NACRE_CGROUP_NONE };
 
 static void read_text(const char *path, char *ret_text, size_t size)
 {
@@ -190,7 +194,8 @@ static struct nacre_cgroup_place real_place(void)
 
     read_text("/proc/self/cgroup", cgroups, sizeof(cgroups));
     read_text("/proc/self/mountinfo", mounts, sizeof(mounts));
-    nacre_cgroup_place_find(cgroups, mounts, &place);
+    nacre_cgroup_place_find(&(struct nacre_cgroup_tables){ cgroups, mounts }, "cpu",
+                            &place);
     return place;
 }
 
@@ -292,8 +297,11 @@ static void weights_count_by_whatever_there_is(void **state)
     (void)state;
     assert_int_equal(nacre_cpu_share_open(&share, &err), NACRE_OK);
     /* Root, with a cpu controller in sight, has no excuse. */
-    if (geteuid() == 0 && real_place().kind != NACRE_CPU_SHARE_NICE)
-        assert_int_equal(nacre_cpu_share_kind(share), real_place().kind);
+    if (geteuid() == 0 && real_place().version != NACRE_CGROUP_NONE)
+        assert_int_equal(nacre_cpu_share_kind(share),
+                         real_place().version == NACRE_CGROUP_V2
+                             ? NACRE_CPU_SHARE_CGROUP2
+                             : NACRE_CPU_SHARE_CGROUP1);
     assert_weights_count(share);
 }
 
@@ -383,9 +391,9 @@ static void a_cgroup_holds_the_process_and_goes_with_it(void **state)
     read_text(path, text, sizeof(text));
     assert_non_null(strstr(text, group.name));
     (void)snprintf(path, sizeof(path), "%s/%s/%s", place.path, group.name,
-                   place.kind == NACRE_CPU_SHARE_CGROUP2 ? "cpu.weight" : "cpu.shares");
+                   place.version == NACRE_CGROUP_V2 ? "cpu.weight" : "cpu.shares");
     read_text(path, text, sizeof(text));
-    assert_string_equal(text, place.kind == NACRE_CPU_SHARE_CGROUP2 ? "157\n" : "4096\n");
+    assert_string_equal(text, place.version == NACRE_CGROUP_V2 ? "157\n" : "4096\n");
     stop(pid);
     nacre_cpu_share_release(share, &group);
     assert_int_equal(groups_at(place.path, prefix), 0);
@@ -445,9 +453,9 @@ static void what_a_dead_owner_left_is_removed_and_nothing_else(void **state)
 static void a_place_that_is_none_becomes_nice_and_says_why(void **state)
 {
     static const struct nacre_cgroup_place bad[] = {
-        { NACRE_CPU_SHARE_CGROUP1, "/nonexistent" },
-        { NACRE_CPU_SHARE_CGROUP2, "/proc" },
-        { NACRE_CPU_SHARE_CGROUP1, "/dev/null" },
+        { NACRE_CGROUP_V1, "/nonexistent" },
+        { NACRE_CGROUP_V2, "/proc" },
+        { NACRE_CGROUP_V1, "/dev/null" },
     };
 
     (void)state;

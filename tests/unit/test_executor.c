@@ -150,16 +150,17 @@ static void what_is_lacking_is_told_by_the_line_that_needs_it(void **state)
     assert_int_equal(denials->denial_count, 2);
     assert_string_equal(denials->denials[0].rule, "level");
     assert_int_equal(denials->denials[0].place.line, 5);
-    assert_string_equal(denials->denials[0].text,
-                        "wasm: fuel can't be enforced here; see nacre backends for what "
-                        "this machine lacks");
+    assert_string_equal(denials->denials[0].text, "wasm: fuel can't be enforced here");
+    assert_string_equal(denials->denials[0].fix,
+                        "see nacre backends for what this machine lacks");
     assert_string_equal(denials->denials[1].code, "not-enforceable");
     assert_string_equal(denials->denials[1].rule, "resource_limits.cpu_shares");
     assert_int_equal(denials->denials[1].place.line, 7);
     assert_string_equal(denials->denials[1].text,
                         "2000: more than 1024 takes a cgroup with the cpu controller, "
-                        "and there is none to be had here; lower it to 1024 or give "
-                        "this user a cgroup");
+                        "and there is none to be had here");
+    assert_string_equal(denials->denials[1].fix,
+                        "lower it to 1024 or give this user a cgroup");
     assert_string_equal(decisions[1].what, "2000");
 }
 

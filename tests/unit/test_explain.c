@@ -204,6 +204,10 @@ static const struct {
     { SHELL "      mode: deny\n      blocked_commands:\n        - ls\n        - rm\n",
       NULL, "command ls", false, false },
     { SHELL "      mode: restricted\n", NULL, "command ls | wc", true, false },
+    { SHELL "      mode: restricted\n", NULL, "command echo 'a  b' \"$c\"", true, false },
+    { SHELL "      mode: restricted\n", NULL, "command x=1", true, false },
+    { SHELL "      mode: restricted\n", NULL, "command ls $(", false, false },
+    { SHELL "      mode: deny\n", NULL, "command $x", false, false },
     { SHELL "      mode: full\n", NULL, "command ls", true, false },
     { SHELL
       "      mode: restricted\n      blocked_commands:\n        - ls\n        - rm -rf\n",
@@ -212,7 +216,7 @@ static const struct {
       "      mode: restricted\n      blocked_patterns:\n        - x\n        - eval\n",
       NULL, "command eval 1", false, false },
     { SHELL "      mode: full\n      blocked_commands:\n        - ls\n        - rm\n",
-      NULL, "command rm", false, false },
+      NULL, "command rm", true, false },
 };
 
 static void every_fix_applied_to_the_text_flips_the_verdict(void **state)

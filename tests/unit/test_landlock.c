@@ -432,7 +432,7 @@ static int fail_and_go_on(void *data)
     uint32_t abi = 77;
 
     CHILD_CHECK(nacre_landlock_enforce(rules, 1, &abi, &err) == NACRE_ERR_IO);
-    CHILD_CHECK(err.sys_errno != 0 && strstr(err.text, "expected a directory"));
+    CHILD_CHECK(err.sys_errno != 0 && strstr(err.text, "expected a directory or file"));
     CHILD_CHECK(abi == 77);
     return RESULT(openat(top_fd, "outside/file", O_RDONLY | O_CLOEXEC));
 }
@@ -440,15 +440,12 @@ static int fail_and_go_on(void *data)
 static void a_bad_rule_confines_nothing(void **state)
 {
     int closed = -1;
-    NACRE_AUTO(nacre_fd_guard) int file = -1;
     int pipes[2];
 
     (void)state;
     NEEDS_ABI(1, "");
-    file = openat(top_fd, "ro/file", O_RDONLY | O_CLOEXEC);
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     assert_exited(in_child(fail_and_go_on, &closed), 0);
-    assert_exited(in_child(fail_and_go_on, &file), 0);
     assert_exited(in_child(fail_and_go_on, &pipes[0]), 0);
     close(pipes[0]);
     close(pipes[1]);

@@ -166,16 +166,20 @@ static const struct {
     const char *text;
 } refused[] = {
     /* What this build has no executor or engine for. */
-    { LEVEL("container"), NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable", "level", 6, 10,
-      "level container: its executor is not in this build yet; change 'container' to "
-      "'wasm'" },
-    { LEVEL("none"), NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable", "level", 6, 10,
-      "level none: its executor is not in this build yet; change 'none' to 'wasm'" },
-    { LEVEL("process"), NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable", "level", 6, 10,
-      "level process: its executor is not in this build yet; change 'process' to "
-      "'wasm'" },
     { LEVEL("vm"), NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable", "level", 6, 10,
-      "level vm: its executor is not in this build yet; change 'vm' to 'wasm'" },
+      "level vm comes later: it has no executor in this build; change 'vm' to "
+      "'container'" },
+    { LEVEL("container") "  runtime: gvisor\n", NULL, NACRE_ERR_UNAVAILABLE,
+      "not-enforceable", "runtime", 7, 12,
+      "runtime gvisor comes later: it has no executor in this build; change 'gvisor' to "
+      "'docker' at level container" },
+    { LEVEL("container") "  runtime: apple-container\n", NULL, NACRE_ERR_UNAVAILABLE,
+      "not-enforceable", "runtime", 7, 12,
+      "runtime apple-container is not there on Linux; change 'apple-container' to "
+      "'docker'" },
+    { LEVEL("none"), NULL, NACRE_ERR_DENIED, "unsandboxed", "level", 6, 10,
+      "level none runs on the host without a sandbox, and the caller has not agreed to "
+      "that; give --unsandboxed, or change 'none' to 'process'" },
     { NET "      mode: allow-all\n", NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable",
       "capabilities.network.mode", 9, 13,
       "network mode allow-all: the egress engine that enforces it is not in this build "
@@ -203,12 +207,12 @@ static const struct {
       "this build yet; set leak_detection.enabled: false" },
     { SHELL "      mode: restricted\n", NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable",
       "capabilities.shell.mode", 9, 13,
-      "shell mode restricted: no native command runs at level wasm; native levels are "
-      "not in this build; change 'restricted' to 'deny'" },
+      "shell mode restricted: no native command runs at level wasm; change 'restricted' "
+      "to 'deny', or the level 'wasm' to 'process'" },
     { SHELL "      mode: full\n", NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable",
       "capabilities.shell.mode", 9, 13,
-      "shell mode full: no native command runs at level wasm; native levels are not in "
-      "this build; change 'full' to 'deny'" },
+      "shell mode full: no native command runs at level wasm; change 'full' to 'deny', "
+      "or the level 'wasm' to 'process'" },
     { FULL MOUNT("/data", "ro"), NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable",
       "capabilities.filesystem.mount_paths[0]", 11, 38,
       "/data read-only in mode full: the whole tree is writable, the line would not "
@@ -353,6 +357,7 @@ static void every_refusal_names_its_rule_its_place_and_the_way_out(void **state)
         struct nacre_plan *plan = NULL;
         struct nacre_error err = { 0 };
         struct asked asked;
+        char told[1100];
 
         asked_read(&asked, refused[i].asked);
         assert_int_equal(nacre_result_new(&denials, &err), NACRE_OK);
@@ -361,7 +366,9 @@ static void every_refusal_names_its_rule_its_place_and_the_way_out(void **state)
                          refused[i].status);
         assert_null(plan);
         assert_int_equal(denials->denials_seen, 1);
-        assert_string_equal(denials->denials[0].text, refused[i].text);
+        (void)snprintf(told, sizeof(told), "%s; %s", denials->denials[0].text,
+                       denials->denials[0].fix);
+        assert_string_equal(told, refused[i].text);
         assert_string_equal(denials->denials[0].code, refused[i].code);
         assert_string_equal(denials->denials[0].rule, refused[i].rule);
         assert_int_equal(denials->denials[0].place.line, refused[i].line);
@@ -377,8 +384,8 @@ static void every_refusal_names_its_rule_its_place_and_the_way_out(void **state)
 /* Every refusal is told, and one by the request outweighs those of the build. */
 static void all_refusals_are_told_at_once(void **state)
 {
-    static const char yaml[] = LEVEL("container")
-        "  runtime: docker\n"
+    static const char yaml[] = LEVEL("vm")
+        "  runtime: firecracker\n"
         "  capabilities:\n"
         "    network: {mode: allow-all}\n"
         "    filesystem: {mode: deny}\n"
@@ -386,7 +393,7 @@ static void all_refusals_are_told_at_once(void **state)
         "    shell: {mode: full}\n";
     static const char *const rules[] = {
         "level", "runtime", "capabilities.network.mode", "capabilities.secrets.injection",
-        "capabilities.secrets.encryption", "capabilities.shell.mode",
+        "capabilities.secrets.encryption",
     };
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(yaml);
     NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;

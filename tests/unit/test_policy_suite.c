@@ -206,7 +206,8 @@ static const struct {
     const char *name;
     enum nacre_level level;
 } ready[] = {
-    { "build", NACRE_LEVEL_PROCESS },   { "deny-all", NACRE_LEVEL_WASM },
+    { "build", NACRE_LEVEL_PROCESS },   { "container", NACRE_LEVEL_CONTAINER },
+    { "shell", NACRE_LEVEL_PROCESS },   { "deny-all", NACRE_LEVEL_WASM },
     { "read-only", NACRE_LEVEL_WASM },  { "standard", NACRE_LEVEL_CONTAINER },
     { "web-fetch", NACRE_LEVEL_WASM },  { "workspace", NACRE_LEVEL_WASM },
 };

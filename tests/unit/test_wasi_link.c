@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <wasmtime.h>
 
+#include <signal.h>
+
+#include "in_child.h"
 #include "nacre/buf.h"
 #include "wasi_guest.h"
+#include "wasmtime_api.h"
 
 /* (import "wasi..." "name" (func $name (param i32 i64) (result i32))) for each row. */
 static void add_imports(struct nacre_buf *wat)
@@ -62,7 +65,7 @@ static void every_row_links_returns_and_unwinds(void **state)
     static struct guest guest;
     struct nacre_buf wat = NACRE_BUF(100000);
     wasm_engine_t *engine = wasm_engine_new();
-    wasmtime_linker_t *linker = wasmtime_linker_new(engine);
+    wasmtime_linker_t *linker;
     wasmtime_store_t *store;
     wasmtime_context_t *context;
     wasmtime_module_t *module = NULL;
@@ -73,6 +76,8 @@ static void every_row_links_returns_and_unwinds(void **state)
     int32_t result;
 
     (void)state;
+    assert_int_equal(nacre_wasmtime_load(&err), NACRE_OK);
+    linker = wasmtime_linker_new(engine);
     guest_prepare(&guest);
     guest_start(&guest);
     assert_int_equal(nacre_buf_addf(&wat, &err, "(module "), NACRE_OK);
@@ -103,9 +108,28 @@ static void every_row_links_returns_and_unwinds(void **state)
     guest_finish(&guest);
 }
 
+static int replace_a_function(void *data)
+{
+    struct nacre_error err;
+
+    (void)data;
+    CHILD_CHECK(nacre_wasmtime_load(&err) == NACRE_OK);
+    CHILD_CHECK(nacre_wasmtime_load(&err) == NACRE_OK); /* changes nothing any more */
+    (void)signal(SIGSEGV, SIG_DFL);
+    wasm_functype_new = NULL; /* a member of the table, by its name */
+    return 0;
+}
+
+static void the_engines_functions_cannot_be_replaced(void **state)
+{
+    (void)state;
+    assert_killed(in_child(replace_a_function, NULL), SIGSEGV);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_engines_functions_cannot_be_replaced),
         cmocka_unit_test(every_row_links_returns_and_unwinds),
     };
 

@@ -62,13 +62,16 @@ static struct nacre_digest key_of(const char *module)
     return wt_cache_key(&digest, "test");
 }
 
+/* What most entries are said to come from. */
+static const struct wt_cache_origin origin = { .name = "m.wasm" };
+
 static void put(struct wt_cache *cache, const char *module, const char *code,
                 size_t count)
 {
     struct nacre_digest key = key_of(module);
     struct nacre_error err;
 
-    if (wt_cache_put(cache, &key, code, count, &err) != NACRE_OK)
+    if (wt_cache_put(cache, &key, &origin, code, count, &err) != NACRE_OK)
         fail_msg("%s", err.text);
 }
 
@@ -373,7 +376,7 @@ static void a_directory_in_the_way_is_refused_and_told(void **state)
                      NACRE_ERR_NOT_FOUND);
     assert_true(refused);
     assert_non_null(strstr(err.text, "could not be removed"));
-    assert_int_equal(wt_cache_put(cache, &key, "x", 1, &err), NACRE_ERR_IO);
+    assert_int_equal(wt_cache_put(cache, &key, &origin, "x", 1, &err), NACRE_ERR_IO);
     assert_int_equal(system("test \"$(ls -A cache | wc -l)\" = 1"), 0);
 }
 
@@ -484,6 +487,85 @@ static void what_was_not_used_for_longest_goes_first(void **state)
     assert_true(is_there("a") && !is_there("c") && is_there("d") && is_there("e"));
 }
 
+#define LISTED_MAX 4
+
+struct listed {
+    struct nacre_cache_entry entries[LISTED_MAX];
+    size_t count;
+};
+
+static void note_entry(void *data, const struct nacre_cache_entry *entry)
+{
+    struct listed *listed = data;
+
+    assert_true(listed->count < LISTED_MAX);
+    listed->entries[listed->count++] = *entry;
+}
+
+static void entries_are_listed_by_what_they_say_the_last_used_first(void **state)
+{
+    NACRE_AUTO(wt_cache_guard) struct wt_cache *cache = open_cache();
+    struct wt_cache_origin long_name = { .module = nacre_hash("module b", 8) };
+    struct nacre_digest key = key_of("b");
+    struct listed listed = { .count = 0 };
+    char name[2 * NACRE_CACHE_NAME];
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(wt_cache_list(cache, note_entry, &listed, &err), NACRE_OK);
+    assert_int_equal(listed.count, 0);
+
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    long_name.name = name;
+    put(cache, "a", "code", 4);
+    assert_int_equal(wt_cache_put(cache, &key, &long_name, "longer", 6, &err), NACRE_OK);
+    set_age("a", 100);
+    write_file("cache/readme", "mine", 4);
+    write_file("cache/.new-0123456789abcdef", "being written", 13);
+    assert_int_equal(wt_cache_list(cache, note_entry, &listed, &err), NACRE_OK);
+    assert_int_equal(listed.count, 2);
+    assert_true(listed.entries[0].is_known && listed.entries[1].is_known);
+    assert_int_equal(strlen(listed.entries[0].name), NACRE_CACHE_NAME - 1);
+    assert_int_equal(strspn(listed.entries[0].name, "x"), NACRE_CACHE_NAME - 1);
+    assert_true(nacre_digest_equal(&listed.entries[0].module, &long_name.module));
+    assert_string_equal(listed.entries[1].name, "m.wasm");
+    assert_int_equal(listed.entries[0].bytes, listed.entries[1].bytes + 2);
+    assert_true(listed.entries[0].used_s > listed.entries[1].used_s);
+}
+
+/* A name without an end must not be read past its field, nor a FIFO wait for a writer. */
+static void what_can_not_be_an_entry_is_listed_as_unknown(void **state)
+{
+    NACRE_AUTO(wt_cache_guard) struct wt_cache *cache = open_cache();
+    char a[128], b[128], c[128], bytes[512];
+    struct listed listed = { .count = 0 };
+    struct nacre_error err;
+    size_t count;
+
+    (void)state;
+    path_of("a", a);
+    path_of("b", b);
+    path_of("c", c);
+    put(cache, "a", "code", 4);
+    count = read_file(a, bytes, sizeof(bytes));
+    memset(bytes + 4 + 80, 'y', NACRE_CACHE_NAME);
+    write_file(a, bytes, count);
+    write_file(b, bytes, count - 1);
+    assert_int_equal(mkfifo(c, 0600), 0);
+    set_age("b", 100);
+    set_age("c", 200);
+    assert_int_equal(wt_cache_list(cache, note_entry, &listed, &err), NACRE_OK);
+    assert_int_equal(listed.count, 3);
+    assert_true(listed.entries[0].is_known);
+    assert_int_equal(strspn(listed.entries[0].name, "y"), NACRE_CACHE_NAME - 1);
+    for (size_t i = 1; i < 3; i++) {
+        assert_false(listed.entries[i].is_known);
+        assert_string_equal(listed.entries[i].name, "");
+    }
+    assert_int_equal(listed.entries[1].bytes, count - 1);
+}
+
 static void code_that_can_never_fit_is_refused(void **state)
 {
     NACRE_AUTO(wt_cache_guard) struct wt_cache *cache = open_cache();
@@ -494,11 +576,13 @@ static void code_that_can_never_fit_is_refused(void **state)
     (void)state;
     put(cache, "a", code, 10);
     wt_cache_set_bytes_max(cache, 1000);
-    assert_int_equal(wt_cache_put(cache, &key, code, 1000, &err), NACRE_ERR_TOO_BIG);
-    assert_int_equal(wt_cache_put(cache, &key, code, WT_CACHE_ENTRY_BYTES_MAX + 1, &err),
+    assert_int_equal(wt_cache_put(cache, &key, &origin, code, 1000, &err),
+                     NACRE_ERR_TOO_BIG);
+    assert_int_equal(wt_cache_put(cache, &key, &origin, code,
+                                  WT_CACHE_ENTRY_BYTES_MAX + 1, &err),
                      NACRE_ERR_TOO_BIG);
     assert_true(is_there("a") && !is_there("big"));
-    assert_int_equal(wt_cache_put(cache, &key, code, 900, &err), NACRE_OK);
+    assert_int_equal(wt_cache_put(cache, &key, &origin, code, 800, &err), NACRE_OK);
 }
 
 static void clear_removes_entries_and_leaves_other_files(void **state)
@@ -549,7 +633,8 @@ static void a_write_that_fails_leaves_nothing(void **state)
         /* The file can't grow past 1000 bytes: a full disk, as seen by write(). */
         (void)signal(SIGXFSZ, SIG_IGN);
         (void)setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 1000, 1000 });
-        _exit(wt_cache_put(cache, &key, code, sizeof(code), &err) == NACRE_ERR_IO &&
+        _exit(wt_cache_put(cache, &key, &origin, code, sizeof(code), &err) ==
+                          NACRE_ERR_IO &&
                       err.sys_errno == EFBIG
                   ? 0
                   : 1);
@@ -575,7 +660,7 @@ static bool work(struct wt_cache *cache, char mine)
         size_t size;
         int fd;
 
-        if (wt_cache_put(cache, &key, code, sizeof(code), &err) != NACRE_OK ||
+        if (wt_cache_put(cache, &key, &origin, code, sizeof(code), &err) != NACRE_OK ||
             wt_cache_get(cache, &key, &fd, &size, &refused, &err) != NACRE_OK)
             return false;
         if (size != sizeof(code) || pread(fd, seen, sizeof(seen), 0) != sizeof(code))
@@ -631,9 +716,9 @@ static void an_allocation_that_fails_is_told(void **state)
         fail_alloc_after(n);
         status = wt_cache_open("cache", "keys", &cache, &err);
         if (status == NACRE_OK)
-            status = wt_cache_put(cache, &key, "code", 4, &err);
+            status = wt_cache_put(cache, &key, &origin, "code", 4, &err);
         if (status == NACRE_OK)
-            status = wt_cache_put(cache, &key, "code", 4, &err);
+            status = wt_cache_put(cache, &key, &origin, "code", 4, &err);
         fired = fail_alloc_fired();
         fail_alloc_after(-1);
         assert_int_equal(status, fired ? NACRE_ERR_MEMORY : NACRE_OK);
@@ -659,6 +744,8 @@ int main(void)
         CACHE_TEST(a_file_changed_after_get_changes_nothing),
         CACHE_TEST(the_key_names_all_that_code_depends_on),
         CACHE_TEST(what_was_not_used_for_longest_goes_first),
+        CACHE_TEST(entries_are_listed_by_what_they_say_the_last_used_first),
+        CACHE_TEST(what_can_not_be_an_entry_is_listed_as_unknown),
         CACHE_TEST(code_that_can_never_fit_is_refused),
         CACHE_TEST(clear_removes_entries_and_leaves_other_files),
         CACHE_TEST(a_write_that_fails_leaves_nothing),

@@ -22,7 +22,11 @@ static wasm_engine_t *engine;
 
 static int make_engine(void **state)
 {
+    struct nacre_error err;
+
     (void)state;
+    if (nacre_wasmtime_load(&err) != NACRE_OK)
+        return -1;
     engine = wt_engine_new(false);
     return 0;
 }

@@ -644,6 +644,14 @@ static void every_capability_has_a_name(void **state)
     assert_string_equal(nacre_capability_name(NACRE_CAPABILITY_FILES), "filesystem");
 }
 
+static int load(void **state)
+{
+    struct nacre_error err;
+
+    (void)state;
+    return nacre_wasmtime_load(&err) == NACRE_OK ? 0 : -1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -666,5 +674,5 @@ int main(void)
         cmocka_unit_test(every_capability_has_a_name),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -46,9 +46,12 @@ static int start(void **state)
     wasm_byte_vec_t binary;
     wasmtime_module_t *module;
     wasm_trap_t *trap = NULL;
+    struct nacre_error err;
     bool ok;
 
     (void)state;
+    if (nacre_wasmtime_load(&err) != NACRE_OK)
+        return -1;
     engine = wt_engine_new(false);
     (void)sigaction(SIGILL, NULL, &on_trap);
     store = wasmtime_store_new(engine, NULL, NULL);

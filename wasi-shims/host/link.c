@@ -1,9 +1,9 @@
 /* The only file of the shims that knows the engine. */
 #include <assert.h>
 #include <string.h>
-#include <wasmtime.h>
 
 #include "nacre_wasi.h"
+#include "wasmtime_api.h"
 
 _Static_assert(sizeof(union nacre_wasi_cell) == sizeof(wasmtime_val_raw_t) &&
                    _Alignof(union nacre_wasi_cell) == _Alignof(wasmtime_val_raw_t),

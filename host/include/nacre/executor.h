@@ -17,6 +17,7 @@ struct nacre_executor_options {
     bool single_run;         /* with program NULL: there will be one run and no other */
     const char *cache_dir;   /* for compiled code; NULL: none */
     const char *key_dir;     /* where the key that authenticates the cache lives */
+    const char *state_dir;   /* for what stays between runs: boxes, sessions */
     const char *const *protected_paths; /* NULL-terminated: nacre's own directories, denied
                                            to every guest; or NULL */
     bool in_process;         /* run guests in this process: no jail, no kill */
@@ -92,5 +93,8 @@ void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool
                          const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 extern const struct nacre_executor_ops nacre_wasm_executor;
+extern const struct nacre_executor_ops nacre_process_executor;
+extern const struct nacre_executor_ops nacre_container_executor;
+extern const struct nacre_executor_ops nacre_none_executor;
 
 #endif

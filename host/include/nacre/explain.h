@@ -1,21 +1,10 @@
 #ifndef NACRE_EXPLAIN_H
 #define NACRE_EXPLAIN_H
 
+#include "nacre/answer.h"
 #include "nacre/plan.h"
 
-/*
- * A single question to a policy.  Pure, like planning.  The answer names the line
- * that decided and the smallest change of the policy that would flip it.
- */
-struct nacre_answer {
-    bool allowed;
-    bool is_path;              /* then `allowed` is `read`, and both of these hold */
-    bool read, write;
-    char rule[64];
-    struct nacre_place place;
-    char text[512];
-    char fix[512];
-};
+/* Single questions to a policy.  Pure, like planning. */
 
 /* `path` is a guest path. */
 NACRE_MUST_CHECK enum nacre_status nacre_explain_path(const struct nacre_policy *policy,

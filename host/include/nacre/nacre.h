@@ -5,10 +5,12 @@
  * libnacre: what an embedder includes.
  *
  *     struct nacre_engine *engine;  nacre_engine_open(NULL, &engine, &err);
- *     struct nacre_policy *policy;  nacre_engine_policy(engine, "workspace", &policy,
- * &err); struct nacre_tool *tool;      nacre_tool_load("tool.wasm", &tool, &err); struct
- * nacre_request request = { .input_fd = -1, .workspace = "/srv/work" }; struct
- * nacre_result *result;  nacre_run(engine, policy, tool, &request, &result, &err);
+ *     struct nacre_policy *policy;
+ *     nacre_engine_policy(engine, "workspace", &policy, &err);
+ *     struct nacre_tool *tool;  nacre_tool_load("tool.wasm", &tool, &err);
+ *     struct nacre_request request = { .input_fd = -1, .workspace = "/srv/work" };
+ *     struct nacre_result *result;
+ *     nacre_run(engine, policy, tool, &request, &result, &err);
  *     ... result->outcome, result->output ...
  *     nacre_result_free(result); nacre_tool_free(tool); nacre_policy_free(policy);
  *     nacre_engine_free(engine);
@@ -35,11 +37,14 @@ struct nacre_engine;
 
 /* Zeroed is the default for all. */
 struct nacre_engine_options {
-    const char *program;      /* path of the nacre program for `__zygote`; NULL: found
-                                 in $NACRE_PROGRAM or in PATH */
+    const char *program;      /* path of the nacre program, for `__zygote` and `keeper`;
+                                 NULL: found in $NACRE_PROGRAM or in PATH */
     bool fork_self;           /* this process has one thread: fork instead of spawning */
     bool single_run;          /* with fork_self: nacre_run() will be called once */
     bool in_process;          /* guests run in this process: see explain */
+    bool commands_only;       /* no module will run: level wasm is not made ready early */
+    bool own_boxes;           /* what stays warm belongs to this process and ends with it:
+                                 no keeper */
     const char *state_dir;    /* NULL: $XDG_STATE_HOME/nacre or ~/.local/state/nacre */
     const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/nacre or ~/.cache/nacre */
     const char *key_dir; /* NULL: $XDG_CONFIG_HOME/nacre/keys or ~/.config/nacre/keys */
@@ -76,15 +81,50 @@ NACRE_MUST_CHECK enum nacre_status nacre_run(struct nacre_engine *engine,
                                              struct nacre_result **ret_result,
                                              struct nacre_error *err);
 
+/*
+ * For a caller who could not read the policy (NULL then) or the tool: leaves the two
+ * records of a run that failed for the reason in *err.  `tool_name` is its name or path.
+ * Returns err->status; `err` stays as it is, except that it tells when there could be no
+ * record either.
+ */
+enum nacre_status nacre_run_failed(struct nacre_engine *engine,
+                                   const struct nacre_policy *policy,
+                                   const char *tool_name,
+                                   const struct nacre_request *request,
+                                   struct nacre_error *err);
+
 /* End every run of this engine soon, as if by `signal`: those under way and those that
  * still come, until 0 takes it back.  Safe in signal handlers. */
 void nacre_cancel(struct nacre_engine *engine, int signal);
 
-/* The executors of this machine, probed; for `backends` and `explain`. */
-uint32_t nacre_engine_executors(struct nacre_engine *engine,
-                                const struct nacre_executor *const **ret_executors);
+/* The executor of a level, opened and probed; for `backends` and `explain`.  It lives as
+ * long as the engine.  NACRE_ERR_UNAVAILABLE says why there is none here. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_engine_executor(struct nacre_engine *engine, enum nacre_level level,
+                      const struct nacre_executor **ret_executor, struct nacre_error *err);
+
+/*
+ * Be the keeper for other processes of this user: see nacre/keeper.h.  Serves until it is
+ * idle or told to leave; then nothing is warm any more.  NACRE_ERR_USAGE: there is one
+ * already.
+ */
+struct nacre_engine_keep_options {
+    uint64_t idle_ms;           /* 0: a minute */
+    int ready_fd;               /* receives a byte when clients can come; -1: none */
+    const _Atomic int *leaving; /* a signal's number: end everything and leave */
+};
+NACRE_MUST_CHECK enum nacre_status nacre_engine_keep(
+    struct nacre_engine *engine, const struct nacre_engine_keep_options *options,
+    struct nacre_error *err);
+
+/* As nacre_container_image_build(), see nacre/boxes.h, with the engine's own executor. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_engine_image_build(struct nacre_engine *engine, const char *tag,
+                         void (*said)(void *data, const char *text), void *data,
+                         struct nacre_error *err);
 
 /* The directories in use, for messages. */
+const char *nacre_engine_state_dir(const struct nacre_engine *engine);
 const char *nacre_engine_cache_dir(const struct nacre_engine *engine);
 const char *nacre_engine_audit_path(const struct nacre_engine *engine);
 const char *nacre_engine_key_dir(const struct nacre_engine *engine);
@@ -100,6 +140,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_cache_add(struct nacre_engine *engine,
 NACRE_MUST_CHECK enum nacre_status nacre_cache_report(
     struct nacre_engine *engine, struct nacre_cache_report *ret_report,
     struct nacre_error *err);
+/* Hand over each entry, the one that was used last first. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_cache_list(struct nacre_engine *engine,
+                 void (*each)(void *data, const struct nacre_cache_entry *entry),
+                 void *data, struct nacre_error *err);
 NACRE_MUST_CHECK enum nacre_status nacre_cache_clear(
     struct nacre_engine *engine, struct nacre_cache_report *ret_removed,
     struct nacre_error *err);

@@ -34,12 +34,24 @@ struct nacre_request {
     uint64_t timeout_ms;  /* 0: the policy's */
     const char *invoke;   /* an export of a reactor, or NULL for _start */
     const char *session, *agent, *caller; /* for audit and for keeping runs apart */
+    const char *directory; /* where a native command starts; NULL: /workspace when it is
+                              there, else / */
+    const char *image;     /* of a container; NULL: the policy's, else the default */
+    enum nacre_scope scope; /* of warm sandboxes; UNSET: session when there is one, else
+                               run (nothing stays) */
+    bool unsandboxed;      /* consent to level none, which the policy must ask for too */
+    const char *const *waive; /* NULL-terminated names of policy lines ("cpu_shares") that
+                                 need not be enforced; or NULL */
 
     /* Output as it comes, from the calling thread; NULL: only in the result.
      * `stream` is 1 or 2. */
     void (*on_output)(void *data, int stream, const char *bytes, size_t count);
     void *on_output_data;
     bool stream_only; /* leave result.output and result.errors empty */
+
+    /* A signal's number put in here ends this run alone, as nacre_cancel() ends all; for
+     * native levels.  May be NULL. */
+    const _Atomic int *cancelled;
 };
 
 /* ---- what may happen ---- */
@@ -60,8 +72,39 @@ enum nacre_feature {
     NACRE_FEATURE_FS_FULL        = 1 << 11,
     NACRE_FEATURE_NO_NETWORK     = 1 << 12,
     NACRE_FEATURE_NO_SHELL       = 1 << 13,
+    NACRE_FEATURE_NATIVE         = 1 << 14, /* runs commands */
+    NACRE_FEATURE_CPUS           = 1 << 15,
+    NACRE_FEATURE_CPUSET         = 1 << 16,
+    NACRE_FEATURE_SWAP_LIMIT     = 1 << 17, /* another than "none beyond memory" */
+    NACRE_FEATURE_MEMORY_RESERVATION = 1 << 18,
+    NACRE_FEATURE_DISK           = 1 << 19,
+    NACRE_FEATURE_DISK_IOPS      = 1 << 20,
+    NACRE_FEATURE_DISK_IO_WEIGHT = 1 << 21,
+    NACRE_FEATURE_APPARMOR       = 1 << 22,
+    NACRE_FEATURE_SELINUX        = 1 << 23,
+    NACRE_FEATURE_WARM           = 1 << 24, /* can keep a sandbox for a scope */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
+
+/* What an executor of `level` can be asked for; 0 for a level that is not served yet. */
+uint32_t nacre_level_features(enum nacre_level level);
+
+/* Lines of a policy that a caller may do without, by the name that --waive takes. */
+#define NACRE_WAIVER_MAP(X)                      \
+    X(MEMORY_LIMIT, "memory_mb")                 \
+    X(CPU_SHARES_LOW, "cpu_shares")              \
+    X(CPU_SHARES_ANY, "cpu_shares")              \
+    X(PROCESSES, "max_processes")                \
+    X(CPUS, "cpus")                              \
+    X(CPUSET, "cpuset")                          \
+    X(SWAP_LIMIT, "memory_swap")                 \
+    X(MEMORY_RESERVATION, "memory_reservation")  \
+    X(DISK, "disk")                              \
+    X(DISK_IOPS, "disk_iops")                    \
+    X(DISK_IO_WEIGHT, "disk_io_weight")          \
+    X(APPARMOR, "apparmor_profile")              \
+    X(SELINUX, "selinux_label")
+const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived */
 
 /* A directory that the guest will see. */
 struct nacre_mount {
@@ -77,6 +120,8 @@ struct nacre_mount {
 
 struct nacre_limits {
     uint64_t memory_bytes_max;
+    bool memory_asked;     /* the policy says it; else it is a default, enforced where
+                              the level can and told where it can't */
     uint64_t wall_ms_max;
     uint64_t open_files_max;
     uint64_t output_bytes_max;
@@ -87,12 +132,33 @@ struct nacre_limits {
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
 };
 
+/* What only a container has, settled: defaults filled in, texts owned by the plan. */
+struct nacre_container {
+    char *image;
+    char *workdir;
+    char *user;             /* NULL: the caller's uid:gid, for root 1000:1000 */
+    char *seccomp_profile;  /* NULL: ours is sent; "docker-default": none is */
+    char *apparmor_profile, *selinux_label; /* NULL: the engine's default */
+    char *setup_command;    /* or NULL */
+    char *cpuset;           /* or NULL */
+    char **tmpfs, **keep_capabilities, **blocked_syscalls, **environment, **ulimits;
+                            /* NULL-terminated; never NULL at level container */
+    bool read_only_root;
+    uint64_t memory_swap_bytes;      /* memory and swap together; equal to memory unless
+                                        said otherwise */
+    uint64_t memory_reservation_bytes, cpus_nano; /* 0: not asked for; so below */
+    uint64_t disk_bytes, disk_iops, disk_io_weight;
+};
+
+#define NACRE_DEFAULT_IMAGE "nacre-sandbox:bookworm-slim"
+
 #define NACRE_VERDICT_MAP(X) \
     X(NONE, "none")          \
     X(GRANT, "grant")        \
     X(LIMIT, "limit")        \
     X(DENY, "deny")          \
     X(REFUSE, "refuse")      \
+    X(WAIVE, "waive")        \
     X(NOTE, "note")
 enum nacre_verdict {
 #define X(id, name) NACRE_VERDICT_##id,
@@ -124,13 +190,23 @@ struct nacre_plan {
     uint32_t mount_count;
     struct nacre_limits limits;
     uint32_t required; /* mask of enum nacre_feature */
+    uint32_t waivable; /* of those: the caller does without, where they can't be had */
+    char *directory;   /* where a native command starts */
+    enum nacre_scope scope;
+    char *scope_key;   /* whose sandbox it is, when one is kept; NULL for scope run */
+    struct nacre_container container; /* for level container */
     struct nacre_decision *decisions;
     uint32_t decision_count;
     char **denied_host_paths; /* absolute; for identity checks at the mounts.  Where a mount
                                  puts a denied guest name elsewhere, that place too */
     uint32_t denied_host_count;
+    char **denied_root; /* native levels: denied guest names, absolute, that lie in no mount
+                           but in the sandbox's own parts (/usr, the image): what exists of
+                           them is covered */
+    uint32_t denied_root_count;
     struct nacre_digest digest; /* over all that a sandbox is made of: policy, mounts,
-                                   limits but fuel and time, session, agent */
+                                   limits but fuel and time, container, waivers, scope,
+                                   session, agent */
     bool sealed;
 };
 
@@ -153,10 +229,20 @@ NACRE_MUST_CHECK enum nacre_status nacre_plan_draft(const struct nacre_policy *p
                                                     struct nacre_error *err);
 
 /* What a plan requires and `features` lacks: the lines of a draft that need it become
- * refusals, or for a plan that stays as it is, `ret_denials` receives them. */
+ * refusals (WAIVE for what is waived), or for a plan that stays as it is, `ret_denials`
+ * receives the refusals. */
 void nacre_plan_settle(struct nacre_plan *draft, uint32_t features);
 void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
                      struct nacre_result *ret_denials);
+
+/* `plan` as if its policy had never asked for the `waived` features.  A borrowed view:
+ * not to be freed, and gone with the plan. */
+struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t waived);
+
+/* All of it, owned by the caller. */
+NACRE_MUST_CHECK enum nacre_status nacre_plan_copy(const struct nacre_plan *plan,
+                                                   struct nacre_plan **ret_plan,
+                                                   struct nacre_error *err);
 
 void nacre_plan_free(struct nacre_plan *plan); /* accepts NULL */
 NACRE_OWNED(nacre_plan)

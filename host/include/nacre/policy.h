@@ -52,6 +52,13 @@ struct nacre_place {
     X(ENVIRONMENT, "environment")        \
     X(FILE_MOUNT, "file-mount")
 
+/* How many sandboxes there are, where they are kept warm. */
+#define NACRE_SCOPE_MAP(X)       \
+    X(RUN, "run")                \
+    X(SESSION, "session")        \
+    X(AGENT, "agent")            \
+    X(SHARED, "shared")
+
 #define NACRE_POLICY_ENUM(TYPE, PREFIX, MAP)                 \
     enum TYPE { PREFIX##_UNSET, MAP PREFIX##_COUNT }
 #define X(id, name) NACRE_LEVEL_##id,
@@ -72,6 +79,9 @@ NACRE_POLICY_ENUM(nacre_shell_mode, NACRE_SHELL, NACRE_SHELL_MAP(X));
 #define X(id, name) NACRE_INJECTION_##id,
 NACRE_POLICY_ENUM(nacre_injection, NACRE_INJECTION, NACRE_INJECTION_MAP(X));
 #undef X
+#define X(id, name) NACRE_SCOPE_##id,
+NACRE_POLICY_ENUM(nacre_scope, NACRE_SCOPE, NACRE_SCOPE_MAP(X));
+#undef X
 
 const char *nacre_level_name(enum nacre_level level);
 const char *nacre_runtime_name(enum nacre_runtime runtime);
@@ -79,6 +89,7 @@ const char *nacre_network_mode_name(enum nacre_network_mode mode);
 const char *nacre_filesystem_mode_name(enum nacre_filesystem_mode mode);
 const char *nacre_shell_mode_name(enum nacre_shell_mode mode);
 const char *nacre_injection_name(enum nacre_injection injection);
+const char *nacre_scope_name(enum nacre_scope scope);
 
 /* One entry of a list: a host, a denied path, a blocked command. */
 struct nacre_rule {
@@ -122,6 +133,26 @@ struct nacre_pattern_rule {
     char *text;
     struct nacre_pattern *compiled; /* never NULL in a loaded policy */
     struct nacre_place place;
+};
+
+/*
+ * What only a container has.  CKP can't say any of it, so that its policies have the
+ * defaults (every place has line 0, every text NULL); other dialects can.
+ */
+struct nacre_container_rules {
+    struct nacre_rule image, workdir, user;
+    struct nacre_rule seccomp_profile;  /* "docker-default": send none to the engine */
+    struct nacre_rule apparmor_profile, selinux_label;
+    struct nacre_rule setup_command;
+    struct nacre_rule cpuset;
+    struct nacre_rules tmpfs;           /* "/run" or "/run:size=64m,mode=1777" */
+    struct nacre_rules keep_capabilities, blocked_syscalls;
+    struct nacre_rules environment;     /* "K=V" */
+    struct nacre_rules ulimits;         /* "nofile=1024:2048" */
+    struct nacre_flag read_only_root;   /* default true */
+    struct nacre_limit memory_swap, memory_reservation; /* bytes */
+    struct nacre_limit cpus_nano;
+    struct nacre_limit disk_bytes, disk_iops, disk_io_weight;
 };
 
 struct nacre_policy {
@@ -170,6 +201,8 @@ struct nacre_policy {
             struct nacre_place place;
         } blocked_patterns;
     } shell;
+
+    struct nacre_container_rules container;
 
     struct {
         struct nacre_limit memory_mb, cpu_shares, max_processes, max_open_files,

@@ -44,7 +44,9 @@ NACRE_MUST_CHECK enum nacre_status nacre_render_answer(const struct nacre_policy
  * plan:   {"policy": {"name", "version", "source", "digest"}, "level", "runtime",
  *          "runnable", "digest", "full_tree", "mounts": [{"guest", "host" (null:
  *          private), "writable", "denied": [], "covered": [], "line", "column"}],
- *          "limits": {...}, "required": [feature names], "decisions": [{"rule",
+ *          "limits": {...}, "required": [feature names], "directory", "scope": {"name",
+ *          "key"}, "container": null or {...}, "unsandboxed", "waived": [lines that are
+ *          not enforced], "degraded", "decisions": [{"rule",
  *          "verdict", "file", "line", "column", "what", "mechanism", "fix"}],
  *          "executor": {"name", "lacks": [feature names], "walls": [{"name",
  *          "present", "detail"}]}}; no "executor" when it is NULL, and file, line and

@@ -53,6 +53,7 @@ struct nacre_denial {
     struct nacre_place place;  /* in the policy; line 0 when a default decided */
     char path[256];            /* the guest path that was asked for; "" when none was */
     char text[512];
+    char fix[512];             /* the smallest change that flips it; "" when none does */
 };
 
 /* A wall that stood, or one that does not stand here. */
@@ -81,6 +82,9 @@ struct nacre_result {
     uint32_t denial_count;  /* of those kept */
     uint64_t denials_seen;  /* of those that happened */
     uint32_t mechanism_count;
+    uint32_t waived; /* mask of enum nacre_feature: asked for, not enforced, by the
+                        caller's leave; not 0: the run was degraded */
+    bool unsandboxed;
 
     /* Only what the counts above say is there; the rest was never written. */
     struct nacre_denial denials[NACRE_DENIALS_MAX]; /* refusals of this run */

@@ -16,7 +16,7 @@ run audit show
 expect_status 0
 expect_out_has "exited"
 expect_out_has "denied"
-expect_out_has 'tool hello.wat policy plain'
+expect_out_has 'tool hello.wat policy plain session s1 agent a1 caller c1'
 run audit show --json
 expect_json -l
 cmp -s "$scratch/out" "$log" || fail "show --json is not the log"
@@ -46,6 +46,47 @@ expect_status 2
 run audit tail -n 1 --json --file paths.jsonl
 expect_out_has '"rule":"capabilities.filesystem.denied_paths[0]"'
 grep -qE '"mechanisms":\["wasm",[^]]*"seccomp"' "$scratch/out" || fail "no walls in the record"
+
+# What could not even be read was asked for all the same: who, what, and why it failed.
+pair() { # pair FILE: its last two records are one run's
+  run audit verify --file "$1"
+  expect_status 0
+  expect_out_has "0 runs begun and never ended"
+  run audit tail -n 2 --json --file "$1"
+  expect_json -l
+  checks=$((checks + 1))
+  [[ $(grep -oE '"type":"(begin|end)"' "$scratch/out" | tr -d '\n') == \
+    '"type":"begin""type":"end"' ]] || fail "expected a begin and an end record"
+  [[ $(grep -oE '"run":"[^"]*"' "$scratch/out" | sort -u | wc -l) == 1 ]] ||
+    fail "expected the records of one run"
+}
+printf 'level: wasm\n' >bad.yaml
+run run --policy bad.yaml --agent a2 --audit failed.jsonl dir/hello.wat sk-SECRETSECRET
+expect_status 125
+expect_err_has "nacre: bad.yaml:1:1: unknown key 'level'"
+pair failed.jsonl
+expect_out_has '"agent":"a2"'
+expect_out_has '"tool":{"name":"hello.wat","digest":null,'
+expect_out_has '"policy":{"name":null,'
+expect_out_has '"outcome":null'
+expect_out_has '"error":{"status":"parse","text":"bad.yaml:1:1: unknown key'
+expect_out_lacks "sk-SECRET"
+run audit tail -n 1 --file failed.jsonl
+expect_out_has "end       failed "
+expect_out_has "    failed: bad.yaml:1:1: unknown key 'level'"
+run run --policy no-such --audit failed.jsonl hello.wat
+expect_status 127
+pair failed.jsonl
+expect_out_has '"error":{"status":"not-found",'
+run run --policy plain.yaml --audit failed.jsonl no-such.wasm
+expect_status 127
+pair failed.jsonl
+expect_out_has '"tool":{"name":"no-such.wasm",'
+expect_out_has '"policy":{"name":"plain",'
+[[ $(wc -l <failed.jsonl) == 6 ]] || fail "three failed runs are six records"
+run run --policy plain.yaml --audit failed.jsonl hello.wat
+expect_status 0
+[[ $(wc -l <failed.jsonl) == 8 ]] || fail "a run that succeeds is two more"
 
 # An argument that is no number is told to the caller and to no log.
 wat_add add.wat
@@ -104,7 +145,7 @@ run audit
 expect_status 125
 run audit shwo
 expect_status 125
-expect_err "nacre: nacre audit does not know 'shwo'; did you mean 'show'?"
+expect_err "nacre: audit does not know 'shwo'; did you mean 'show'?"
 run audit tail -n 0
 expect_status 125
 

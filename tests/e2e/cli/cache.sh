@@ -15,8 +15,14 @@ expect_status 0
 expect_out_has "kept: 0 compiled modules, 0 bytes, in $HOME/.cache/nacre"
 run cache add hello.wat
 expect_status 0
-expect_out_has "added: 1 compiled modules, "
+expect_out_has "added, now kept: 1 compiled module, "
 [[ $(entries) == 1 ]] || fail "expected one entry"
+digest=$(sha256sum hello.wat | cut -d' ' -f1)
+expect_out_has "\"modules\":[{\"name\":\"hello.wat\",\"digest\":\"$digest\",\"bytes\":"
+run cache list
+expect_status 0
+expect_out_has "kept: 1 compiled module, "
+expect_out_has "  hello.wat                sha256 ${digest:0:16} "
 
 # What was added is used: nothing is compiled in the run.
 run run --json hello.wat
@@ -32,19 +38,39 @@ expect_status 0
 expect_out_has '"stdout":"hello\n"'
 expect_out_lacks '"compile_ns":0,'
 
+# What can't be an entry is listed as such, and a name can't speak to the terminal.
+wat_say 1 other $'\e[31m.wat'
+run cache add $'\e[31m.wat'
+expect_status 0
+run cache
+expect_out_has '  \x1b[31m.wat'
+expect_out_lacks $'\e'
+truncate -s 100 "$file"
+run cache
+expect_out_has "kept: 2 compiled modules, "
+expect_out_has "  damaged, or of another version: never used  100 bytes"
+expect_out_lacks hello.wat
+run cache --json
+expect_json
+expect_out_has '{"name":null,"digest":null,"bytes":100,'
+run run --json hello.wat
+expect_out_lacks '"compile_ns":0,'
+run cache
+expect_out_has hello.wat
+
 run cache clear
 expect_status 0
-expect_out_has "removed: 1 compiled modules, "
+expect_out_has "removed: 2 compiled modules, "
 [[ $(entries) == 0 ]] || fail "expected an empty cache"
 
 run cache add
 expect_status 125
-expect_err "nacre: nacre cache add expects MODULE"
+expect_err "nacre: cache add expects MODULE"
 run cache clear hello.wat
 expect_status 125
 run cache ad hello.wat
 expect_status 125
-expect_err "nacre: nacre cache does not know 'ad'; did you mean 'add'?"
+expect_err "nacre: cache does not know 'ad'; did you mean 'add'?"
 run cache add no-such.wasm
 expect_status 127
 echo "no module" >text.wasm

@@ -7,7 +7,7 @@ policy plain plain.yaml
 run check plain.yaml hello.wat
 expect_status 0
 expect_out_has "plain.yaml: ok: policy plain, level wasm"
-expect_out_has "hello.wat: ok: command, 1 imports served"
+expect_out_has "hello.wat: ok: command, 1 import served"
 expect_out_lacks "note:"
 expect_err ""
 
@@ -25,6 +25,7 @@ run check vm.yaml
 expect_status 0
 expect_out_has "vm.yaml: ok: policy plain, level vm"
 expect_out_has "vm.yaml:6:10: note: can't run here: level"
+expect_out_has "    fix: change 'vm' to 'container'"
 
 policy bad bad.yaml "memroy_mb: 5"
 run check plain.yaml bad.yaml hello.wat
@@ -59,7 +60,7 @@ run check no-such.wasm
 expect_status 127
 run check
 expect_status 125
-expect_err "nacre: nacre check expects PATH...; see nacre check --help"
+expect_err "nacre: check expects PATH...; see nacre check --help"
 
 run check --json plain.yaml bad.yaml unknown.wat
 expect_status 125

@@ -85,7 +85,7 @@ run explain --policy plain.yaml --tool no-such.wasm
 expect_status 127
 run explain plain.yaml
 expect_status 125
-expect_err "nacre: nacre explain does not expect 'plain.yaml'; see nacre explain --help"
+expect_err "nacre: explain does not expect 'plain.yaml'; see nacre explain --help"
 
 [[ ! -e $HOME/.local/state/nacre/audit.jsonl ]] || fail "explain left an audit record"
 

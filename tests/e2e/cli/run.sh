@@ -31,7 +31,7 @@ expect_out ""
 expect_err ""
 
 # Options end at the module: the rest is the guest's, whatever it looks like.
-run run --policy plain.yaml -- args.wat --policy "" --help -- "a b"
+run run --policy plain.yaml args.wat --policy "" --help -- "a b"
 expect_status 0
 tr '\0' '|' <"$scratch/out" >"$scratch/flat" && mv "$scratch/flat" "$scratch/out"
 expect_out "args.wat|--policy||--help|--|a b|"
@@ -55,6 +55,9 @@ expect_status 0
 expect_out 42
 run run --invoke half add.wat 0.2
 expect_out 0.1
+run run --invoke frob add.wat 1 2
+expect_status 126
+expect_err "nacre: add.wat: no exported function 'frob'; nacre inspect add.wat lists its exports"
 run run --json --invoke add add.wat -- -1 -1
 expect_status 126
 run run --json --invoke add add.wat -1 -1
@@ -77,6 +80,7 @@ run run --workspace shared note.wat
 expect_status 126
 expect_out ""
 expect_err_has "nacre: denied: "
+expect_err_has "nacre: fix: give a policy that grants it (--policy); in one of your own, add under"
 run run --policy plain.yaml note.wat
 expect_status 44
 expect_out ""
@@ -100,6 +104,7 @@ expect_status 126
 expect_json
 expect_out_has '"outcome":"denied","exit_status":126'
 expect_out_has '"code":"mount-not-covered"'
+expect_out_has '"text":"mount request /etc: no line of mount_paths is at or above it","fix":"add under spec.'
 expect_out_has '"file":"plain.yaml","line":'
 expect_out_has '"usage":{"fuel":0,'
 
@@ -220,7 +225,7 @@ expect_json
 expect_out_has '"outcome":"exited","exit_status":0,"signal":0,"stdout":"hello\n","stderr":""'
 expect_out_has '"output_cut":false'
 expect_out_has '"policy":{"name":"plain","source":"plain.yaml","digest":"'"$(sha256sum plain.yaml | cut -d' ' -f1)"'"}'
-expect_out_has '"tool":{"name":"hello.wat","digest":"'"$(sha256sum hello.wat | cut -d' ' -f1)"'"}'
+expect_out_has '"tool":{"name":"hello.wat","digest":"'"$(sha256sum hello.wat | cut -d' ' -f1)"'","kind":"module"}'
 for key in memory_bytes_peak memory_refused wall_ns compile_ns cpu_ns bytes_read \
   bytes_written files_opened; do
   expect_out_has "\"$key\":"
@@ -244,6 +249,9 @@ for words in "--fuel 0" "--timeout-ms 0" "--timeout-ms -1" "--mount /x" "--env X
   expect_status 125
   expect_out ""
 done
+HOME=/proc/nowhere run run hello.wat
+expect_status 125
+expect_err_has "set HOME, or XDG_STATE_HOME"
 run run --stdin no-such-file hello.wat
 expect_status 127
 run run --require-landlock 99 hello.wat

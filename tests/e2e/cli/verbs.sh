@@ -7,14 +7,18 @@ expect_status 125
 expect_out ""
 expect_err_has "usage: nacre VERB"
 
-for word in help --help -h; do
-  run "$word"
+for word in help --help -h "help --help"; do
+  # shellcheck disable=SC2086 # one word or two
+  run $word
   expect_status 0
   expect_err ""
   expect_out_has "exit status:"
+  for number in 124 125 126 127 134 137 152 153; do
+    expect_out_has "$number "
+  done
 done
 
-verbs=(run check explain inspect backends cache audit version completion)
+verbs=(run exec check explain inspect backends cache audit version completion)
 run --help
 for verb in "${verbs[@]}"; do
   expect_out_has "  $verb "

@@ -29,7 +29,7 @@ expect_err_lacks "nacre: compiling"
 run cache add "$module"
 expect_status 0
 expect_err_has "nacre: compiling python.wasm"
-expect_out_has "added: "
+expect_out_has "added, now kept: "
 
 # ---- with the code in the cache ----
 

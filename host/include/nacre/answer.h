@@ -1,9 +1,23 @@
 #ifndef NACRE_ANSWER_H
 #define NACRE_ANSWER_H
 
-#include "nacre/explain.h"
+#include "nacre/policy.h"
 
-/* Making of answers.  Private to host/plan. */
+/*
+ * What a policy says to a single question.  It names the line that decided and the
+ * smallest change of the policy that would flip it.
+ */
+struct nacre_answer {
+    bool allowed;
+    bool is_path;              /* then `allowed` is `read`, and both of these hold */
+    bool read, write;
+    char rule[64];
+    struct nacre_place place;
+    char text[512];
+    char fix[512];
+};
+
+/* ---- making of answers, for those who decide ---- */
 
 /* One more edit of the fix, after a "; " when it is not the first. */
 void nacre_answer_fix(struct nacre_answer *answer, const char *format, ...)
@@ -21,5 +35,15 @@ void nacre_answer_add(struct nacre_answer *answer, struct nacre_place list_place
 void nacre_answer_say(struct nacre_answer *answer, const char *key, size_t item,
                       struct nacre_place place, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* "key[2]" for item 3 of a list; items count from 1 here, and 0 gives "key". */
+void nacre_rule_name(char ret_rule[64], const char *key, size_t item);
+
+/* A word as it can stand in YAML, quoted where it must be.  Returns `ret_word`. */
+#define NACRE_YAML_WORD 192
+const char *nacre_yaml_word(char ret_word[NACRE_YAML_WORD], const char *text);
+
+/* Drops half a character that a cut has left at the end. */
+void nacre_trim(char *text);
 
 #endif

@@ -1,0 +1,411 @@
+#include "dk_box.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dk_readback.h"
+#include "dk_report.h"
+#include "nt_start.h"
+#include "seccomp_program.h"
+
+/* Every call to the engine has its deadline. */
+#define LOOK_MS 10000
+#define CREATE_MS 60000
+#define START_MS 60000
+#define REPORT_MS 20000
+#define END_MS 30000
+
+#define BEAT_MS_MAX 5000
+#define COMMANDS_MAX 64
+#define DEFAULTS_MAX 256
+
+struct dk_box {
+    struct dk_parts parts;
+    char id[DK_ID]; /* "" until there is a container */
+    char name[DK_NAME];
+    struct nacre_digest made_of;
+    struct nt_box *box;
+};
+
+/* ---- making it ---- */
+
+static ssize_t stream_read(void *stream, void *bytes, size_t count)
+{
+    return dk_stream_read(stream, bytes, count);
+}
+
+static ssize_t stream_write(void *stream, const void *bytes, size_t count)
+{
+    return dk_stream_write(stream, bytes, count);
+}
+
+static int stream_fd(void *stream)
+{
+    return dk_stream_fd(stream);
+}
+
+static void stream_close(void *stream)
+{
+    dk_stream_free(stream);
+}
+
+static const struct nt_stream_ops stream_ops = {
+    .read = stream_read,
+    .write = stream_write,
+    .poll_fd = stream_fd,
+    .close = stream_close,
+};
+
+/* Attached before the start, so that nothing that init says is missed. */
+static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
+                               struct nacre_error *err)
+{
+    struct dk_client *client = box->parts.site->client;
+    struct dk_stream *stream = NULL;
+    enum nacre_status status = dk_attach(client, box->id, dk_within_ms(START_MS), &stream,
+                                         err);
+
+    if (status != NACRE_OK)
+        return status;
+    status = dk_container_start(client, box->id, dk_within_ms(START_MS), err);
+    if (status != NACRE_OK) {
+        dk_stream_free(stream);
+        return status;
+    }
+    *ret_stream = (struct nt_stream){ &stream_ops, stream };
+    return NACRE_OK;
+}
+
+static enum nacre_status create(struct dk_box *box, const json_t *body,
+                                struct nacre_error *err)
+{
+    NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
+    struct dk_client *client = box->parts.site->client;
+    struct dk_created created;
+    struct nacre_error ignored;
+    enum nacre_status status =
+        dk_container_create(client, box->name, body, dk_within_ms(CREATE_MS), &created,
+                            err);
+
+    /* Then it may be there all the same; what can't be removed now is found by its
+     * labels later. */
+    if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO)
+        (void)!dk_container_remove(client, box->name, dk_within_ms(END_MS), &ignored);
+    if (status != NACRE_OK)
+        return status;
+    memcpy(box->id, created.id, sizeof(box->id));
+    if (created.warnings[0])
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "the engine can't make the container as planned: %.400s",
+                          created.warnings);
+    status = dk_container_inspect(client, box->id, dk_within_ms(LOOK_MS), &inspect, err);
+    return status == NACRE_OK ? dk_readback(body, inspect, err) : status;
+}
+
+/* What init is told, and the filter and the masks that it points to. */
+struct told {
+    struct init_config config;
+    struct nacre_seccomp_program *filter;
+    struct init_mask *masks;
+};
+
+static void told_clear(struct told *told)
+{
+    free(told->filter);
+    free(told->masks);
+}
+
+static enum nacre_status tell(const struct dk_box *box, const struct dk_report *report,
+                              struct told *told, struct nacre_error *err)
+{
+    const struct dk_binds *binds = &box->parts.binds;
+    char *const *blocked = box->parts.plan->container.blocked_syscalls;
+    size_t blocked_count = 0;
+    enum nacre_status status = NACRE_OK;
+
+    while (blocked && blocked[blocked_count])
+        blocked_count++;
+    told->filter = calloc(1, sizeof(*told->filter));
+    told->masks = calloc(binds->covered_count + 1, sizeof(*told->masks));
+    if (!told->filter || !told->masks)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container's configuration");
+    if (blocked_count > 0)
+        status = nacre_seccomp_blocklist_build((const char *const *)blocked,
+                                               blocked_count, told->filter, err);
+    for (size_t i = 0; i < binds->covered_count; i++)
+        told->masks[i].path = binds->covered[i];
+    told->config = (struct init_config){
+        .beat_ms_max = BEAT_MS_MAX,
+        .commands_max = COMMANDS_MAX,
+        .capabilities_kept = dk_parts_capabilities(&box->parts),
+        .landlock_none = true,
+        .oom_file = box->parts.site->is_cgroup2
+                        ? "/sys/fs/cgroup/memory.events"
+                        : "/sys/fs/cgroup/memory/memory.oom_control",
+        .filter = told->filter->code,
+        .filter_bytes = told->filter->count * sizeof(told->filter->code[0]),
+        .masks = told->masks,
+        .mask_count = binds->covered_count,
+        .questions = report->questions,
+        .question_count = report->question_count,
+    };
+    return status;
+}
+
+/* *ret_again: what init said about the image asks for another container. */
+static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
+                              bool *ret_again, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
+    NACRE_AUTO(told_clear) struct told told = { 0 };
+    struct nt_stream stream;
+    enum nacre_status status = dk_report_make(&box->parts, &report, err);
+
+    if (status == NACRE_OK)
+        status = tell(box, &report, &told, err);
+    if (status == NACRE_OK)
+        status = start(box, &stream, err);
+    if (status == NACRE_OK)
+        status = nt_box_open(&stream, &told.config, dk_within_ms(REPORT_MS), cancelled,
+                             &box->box, err);
+    if (status == NACRE_OK)
+        status = dk_report_judge(&report, &box->parts, box->box, err);
+    if (status == NACRE_OK)
+        status = dk_report_learn(&box->parts, box->box, ret_again, err);
+    return status;
+}
+
+/* What a container is known by, to people and to whoever cleans up.  Never a secret. */
+static enum nacre_status label(json_t *body, const struct dk_box *box,
+                               const char *scope_key, struct nacre_error *err)
+{
+    json_t *labels = json_object_get(body, "Labels");
+    char hex[NACRE_HEX], uid[16], created[24];
+    struct timespec now;
+    const struct {
+        const char *key, *value;
+    } rows[] = {
+        { DK_OWNER_LABEL, uid },
+        { DK_TOKEN_LABEL, dk_owner_token(box->parts.site->owner) },
+        { DK_SCOPE_LABEL, scope_key ? scope_key : "" },
+        { DK_IMAGE_LABEL, box->parts.plan->container.image },
+        { DK_CONFIG_LABEL, nacre_digest_hex(&box->made_of, hex) },
+        { DK_CREATED_LABEL, created },
+    };
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
+    (void)snprintf(created, sizeof(created), "%" PRIu64,
+                   (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++)
+        if (json_object_set_new(labels, rows[i].key, json_string(rows[i].value)) != 0)
+            return nacre_fail(err, NACRE_ERR_MEMORY, "a container's labels");
+    return NACRE_OK;
+}
+
+static enum nacre_status make(struct dk_box *box, const struct dk_box_order *asked,
+                              bool *ret_again, struct nacre_error *err)
+{
+    struct dk_order order = dk_parts_order(&box->parts, NULL);
+    NACRE_AUTO(dk_json_guard) json_t *body = dk_create_body(&order);
+    enum nacre_status status;
+
+    if (!body)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
+    status = dk_create_digest(&order, body, &box->made_of, err);
+    if (status == NACRE_OK)
+        status = label(body, box, asked->scope_key, err);
+    if (status != NACRE_OK)
+        return status;
+    dk_owner_name(box->parts.site->owner, box->name);
+    status = create(box, body, err);
+    return status == NACRE_OK ? meet(box, asked->cancelled, ret_again, err) : status;
+}
+
+/* The channel first, then the container: a stream that nobody reads blocks the engine. */
+static void end(struct dk_box *box)
+{
+    struct nacre_error ignored;
+
+    nt_box_free(box->box);
+    box->box = NULL;
+    if (box->id[0]) /* what can't be removed now is found by its labels later */
+        (void)!dk_container_remove(box->parts.site->client, box->id, dk_within_ms(END_MS),
+                                   &ignored);
+    box->id[0] = '\0';
+}
+
+enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *order,
+                              struct dk_box **ret_box, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_box_guard) struct dk_box *box = calloc(1, sizeof(*box));
+    enum nacre_status status;
+    bool again = false;
+
+    if (!box)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
+    status = dk_parts_open(site, order->plan, order->cancelled, &box->parts, err);
+    if (status == NACRE_OK)
+        status = make(box, order, &again, err);
+    if (status == NACRE_OK && again) {
+        end(box);
+        status = dk_parts_rebind(&box->parts, err);
+        if (status == NACRE_OK)
+            status = make(box, order, &again, err);
+    }
+    if (status != NACRE_OK)
+        return status;
+    *ret_box = dk_box_take(&box);
+    return NACRE_OK;
+}
+
+enum nacre_status dk_box_digest(struct dk_site *site, const struct nacre_plan *plan,
+                                struct nacre_digest *ret_digest, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_parts_clear) struct dk_parts parts = { 0 };
+    NACRE_AUTO(dk_json_guard) json_t *body = NULL;
+    enum nacre_status status = dk_parts_open(site, plan, NULL, &parts, err);
+    struct dk_order order;
+
+    if (status != NACRE_OK)
+        return status;
+    order = dk_parts_order(&parts, NULL);
+    body = dk_create_body(&order);
+    if (!body)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
+    return dk_create_digest(&order, body, ret_digest, err);
+}
+
+void dk_box_free(struct dk_box *box)
+{
+    if (!box)
+        return;
+    end(box);
+    dk_parts_clear(&box->parts);
+    free(box);
+}
+
+/* ---- using it ---- */
+
+const char *dk_box_id(const struct dk_box *box)
+{
+    return box->id;
+}
+
+const char *dk_box_name(const struct dk_box *box)
+{
+    return box->name;
+}
+
+const struct nacre_digest *dk_box_made_of(const struct dk_box *box)
+{
+    return &box->made_of;
+}
+
+static bool is_same_place(const struct nacre_open_mount *open)
+{
+    struct stat held, named;
+
+    return open->fd < 0 ||
+           (fstat(open->fd, &held) == 0 && stat(open->mount->host, &named) == 0 &&
+            held.st_dev == named.st_dev && held.st_ino == named.st_ino);
+}
+
+bool dk_box_is_of(const struct dk_box *box, const struct nacre_plan *plan)
+{
+    const struct nacre_open_mounts *mounts = box->parts.binds.mounts;
+
+    if (memcmp(&box->parts.plan->digest, &plan->digest, sizeof(plan->digest)) != 0)
+        return false;
+    for (uint32_t i = 0; i < mounts->count; i++)
+        if (!is_same_place(&mounts->items[i]))
+            return false;
+    return true;
+}
+
+void dk_box_kill(struct dk_box *box)
+{
+    struct nacre_error ignored;
+
+    /* If that fails, its commands end by their own deadlines. */
+    (void)!dk_container_kill(box->parts.site->client, box->id, "KILL",
+                             dk_within_ms(END_MS), &ignored);
+}
+
+static bool is_mounted(const struct nacre_plan *plan, const char *guest)
+{
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (strcmp(plan->mounts[i].guest, guest) == 0)
+            return true;
+    return false;
+}
+
+/* Ours, then the policy's; the request's win over both. */
+static enum nacre_status words_of(const struct nacre_plan *plan,
+                                  const struct nacre_tool *tool,
+                                  const struct nacre_request *request,
+                                  struct nt_words *ret_words, struct nacre_error *err)
+{
+    const char *defaults[DEFAULTS_MAX + 1] = {
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG=C.UTF-8",
+        "TMPDIR=/tmp",
+        "TERM=dumb",
+        is_mounted(plan, "/workspace") ? "HOME=/workspace" : "HOME=/tmp",
+    };
+    char *const *more = plan->container.environment;
+    size_t count = 5;
+
+    for (size_t i = 0; more && more[i]; i++) {
+        if (count == DEFAULTS_MAX)
+            return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d variables of the policy's",
+                              DEFAULTS_MAX);
+        defaults[count++] = more[i];
+    }
+    return nt_words_make(tool, request, defaults, ret_words, err);
+}
+
+enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
+                             const struct nacre_tool *tool,
+                             const struct nacre_request *request,
+                             const _Atomic int *cancelled, struct nacre_result *result,
+                             struct nacre_error *err)
+{
+    NACRE_AUTO(nt_words_clear) struct nt_words words = { 0 };
+    struct nt_command command = {
+        .start = { .directory = plan->directory ? plan->directory : "/",
+                   .wall_ms_max = plan->limits.wall_ms_max,
+                   .open_files_max = plan->limits.open_files_max,
+                   .input = request->input_fd >= 0 },
+        .output_bytes_max = plan->limits.output_bytes_max,
+        .request = request,
+        .cancelled = cancelled,
+        .disturbed = nt_masks_changed,
+        .disturbed_data = box->parts.binds.masks,
+    };
+    enum nacre_status status = words_of(plan, tool, request, &words, err);
+
+    if (status != NACRE_OK)
+        return status;
+    command.start.arguments = words.arguments;
+    command.start.environment = words.environment;
+    return nt_box_run(box->box, &command, result, err);
+}
+
+bool dk_box_beat(struct dk_box *box)
+{
+    return nt_box_beat(box->box);
+}
+
+bool dk_box_is_spent(struct dk_box *box)
+{
+    char reason[128];
+
+    return nt_box_is_spent(box->box) ||
+           nt_masks_changed(box->parts.binds.masks, reason, sizeof(reason));
+}

@@ -1,0 +1,377 @@
+#include "dk_create.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dk_api.h"
+
+#define SHM_BYTES (64 << 20)
+/* When the machine is short of memory, a guest goes before what people work with. */
+#define OOM_SCORE_ADJ 500
+
+/* Takes `value`; false when there was none or no memory. */
+static bool set(json_t *object, const char *key, json_t *value)
+{
+    return json_object_set_new(object, key, value) == 0;
+}
+
+static bool add(json_t *array, json_t *value)
+{
+    return json_array_append_new(array, value) == 0;
+}
+
+static json_t *texts(char *const *items)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && items && items[i]; i++)
+        if (!add(array, json_string(items[i]))) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *labels(const char *const *items)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; object && items && items[i]; i++) {
+        const char *equals = strchr(items[i], '=');
+        char key[128];
+
+        (void)snprintf(key, sizeof(key), "%.*s",
+                       equals ? (int)(equals - items[i]) : (int)strlen(items[i]),
+                       items[i]);
+        if (!set(object, key, json_string(equals ? equals + 1 : ""))) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+/*
+ * The Mounts form and not Binds: with Binds an engine makes a source that is missing, and
+ * what is made is the world's.  Not recursive: what is mounted below a granted directory
+ * was not granted.
+ */
+static json_t *mounts(const struct dk_order *order)
+{
+    json_t *array = json_array();
+
+    for (size_t i = 0; array && i < order->bind_count; i++) {
+        const struct dk_bind *bind = &order->binds[i];
+
+        if (!add(array, json_pack("{s:s, s:s, s:s, s:b, s:{s:s, s:b}}", "Type", "bind",
+                                  "Source", bind->source, "Target", bind->target,
+                                  "ReadOnly", !bind->writable, "BindOptions",
+                                  "Propagation", "rprivate", "NonRecursive", 1))) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static bool is_bind_target(const struct dk_order *order, const char *path)
+{
+    for (size_t i = 0; i < order->bind_count; i++)
+        if (strcmp(order->binds[i].target, path) == 0)
+            return true;
+    return false;
+}
+
+/* ---- tmpfs ---- */
+
+/* "64m" in bytes; 0 for what is none. */
+static uint64_t size_of(const char *options)
+{
+    const char *at = strstr(options, "size=");
+    uint64_t bytes = 0;
+    char unit = '\0';
+
+    if (!at || sscanf(at, "size=%" SCNu64 "%c", &bytes, &unit) < 1)
+        return 0;
+    switch (unit) {
+    case 'k':
+    case 'K':
+        return bytes << 10;
+    case 'm':
+    case 'M':
+        return bytes << 20;
+    case 'g':
+    case 'G':
+        return bytes << 30;
+    default:
+        return bytes;
+    }
+}
+
+static bool is_private(const struct nacre_plan *plan, const char *path)
+{
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (!plan->mounts[i].host && strcmp(plan->mounts[i].guest, path) == 0)
+            return true;
+    return false;
+}
+
+/* The policy's own: "/run:size=64m".  The engine adds noexec unless it is told otherwise,
+ * and runc may give it the mode of what lies there in the image, whatever is asked: so
+ * that it is the user's who shall write to it. */
+static void asked_tmpfs(const struct dk_order *order, const char *text,
+                        struct dk_tmpfs *tmpfs)
+{
+    const char *colon = strchr(text, ':');
+
+    *tmpfs = (struct dk_tmpfs){ .writable = true };
+    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%.*s",
+                   colon ? (int)(colon - text) : (int)strlen(text), text);
+    (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
+                   "rw,%snosuid,nodev,uid=%" PRIu32 ",gid=%" PRIu32 "%s%.160s",
+                   colon && strstr(colon, "noexec") ? "" : "exec,", order->uid, order->gid,
+                   colon ? "," : "", colon ? colon + 1 : "");
+    tmpfs->bytes_max = colon ? size_of(colon + 1) : 0;
+    if (is_bind_target(order, tmpfs->path) || is_private(order->plan, tmpfs->path))
+        tmpfs->path[0] = '\0';
+}
+
+/* Private directories live and die with the container, and share what they may hold. */
+static void private_tmpfs(const struct dk_order *order, const struct nacre_mount *mount,
+                          struct dk_tmpfs *tmpfs)
+{
+    const struct nacre_plan *plan = order->plan;
+    uint64_t count = 0;
+
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        count += plan->mounts[i].host == NULL;
+    *tmpfs = (struct dk_tmpfs){
+        .writable = mount->writable,
+        .bytes_max = plan->limits.scratch_bytes_max / count,
+        .files_max = plan->limits.scratch_files_max / count,
+    };
+    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", mount->guest);
+    (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
+                   "%s,exec,nosuid,nodev,size=%" PRIu64 ",nr_inodes=%" PRIu64
+                   ",uid=%" PRIu32 ",gid=%" PRIu32 ",mode=700",
+                   mount->writable ? "rw" : "ro", tmpfs->bytes_max, tmpfs->files_max,
+                   order->uid, order->gid);
+}
+
+bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs)
+{
+    char *const *items = order->plan->container.tmpfs;
+
+    for (; items && *items; items++)
+        if (n-- == 0) {
+            asked_tmpfs(order, *items, ret_tmpfs);
+            return true;
+        }
+    for (uint32_t i = 0; i < order->plan->mount_count; i++)
+        if (!order->plan->mounts[i].host && n-- == 0) {
+            private_tmpfs(order, &order->plan->mounts[i], ret_tmpfs);
+            return true;
+        }
+    return false;
+}
+
+static json_t *tmpfs(const struct dk_order *order)
+{
+    json_t *object = json_object();
+    struct dk_tmpfs item;
+
+    for (size_t n = 0; object && dk_create_tmpfs(order, n, &item); n++)
+        if (item.path[0] && !set(object, item.path, json_string(item.options))) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
+/* ---- limits ---- */
+
+bool dk_create_ulimit(const struct nacre_plan *plan, size_t n,
+                      struct dk_ulimit *ret_ulimit)
+{
+    char *const *items = plan->container.ulimits;
+    bool says_core = false;
+    int fields;
+
+    for (size_t i = 0; items && items[i]; i++)
+        says_core |= strncmp(items[i], "core=", 5) == 0;
+    if (n-- == 0) {
+        *ret_ulimit = (struct dk_ulimit){ "nofile", plan->limits.open_files_max,
+                                          plan->limits.open_files_max };
+        return true;
+    }
+    if (!says_core && n-- == 0) {
+        *ret_ulimit = (struct dk_ulimit){ "core", 0, 0 };
+        return true;
+    }
+    for (size_t i = 0; items && items[i]; i++) {
+        if (i < n)
+            continue;
+        fields = sscanf(items[i], "%31[a-z]=%" SCNu64 ":%" SCNu64, ret_ulimit->name,
+                        &ret_ulimit->soft, &ret_ulimit->hard);
+        if (fields == 2)
+            ret_ulimit->hard = ret_ulimit->soft;
+        return fields >= 2;
+    }
+    return false;
+}
+
+static json_t *ulimits(const struct nacre_plan *plan)
+{
+    json_t *array = json_array();
+    struct dk_ulimit item;
+
+    for (size_t n = 0; array && dk_create_ulimit(plan, n, &item); n++)
+        if (!add(array, json_pack("{s:s, s:I, s:I}", "Name", item.name, "Soft",
+                                  (json_int_t)item.soft, "Hard",
+                                  (json_int_t)item.hard))) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static json_t *security(const struct dk_order *order)
+{
+    const struct nacre_container *container = &order->plan->container;
+    const struct {
+        const char *key, *value;
+    } rows[] = {
+        { "seccomp", order->seccomp_json },
+        { "apparmor", container->apparmor_profile },
+        { "label", container->selinux_label },
+    };
+    json_t *array = json_array();
+    bool good = array && add(array, json_string("no-new-privileges"));
+
+    for (size_t i = 0; good && i < NACRE_COUNT(rows); i++) {
+        NACRE_AUTO(nacre_heap_guard) char *text = NULL;
+
+        if (!rows[i].value)
+            continue;
+        good = asprintf(&text, "%s=%s", rows[i].key, rows[i].value) >= 0 &&
+               add(array, json_string(text));
+    }
+    if (!good) {
+        json_decref(array);
+        return NULL;
+    }
+    return array;
+}
+
+static bool set_number(json_t *object, const char *key, uint64_t value)
+{
+    return value == 0 || set(object, key, json_integer((json_int_t)value));
+}
+
+static bool set_limits(json_t *host, const struct nacre_plan *plan)
+{
+    const struct nacre_container *container = &plan->container;
+    uint64_t memory = plan->limits.memory_bytes_max;
+
+    return set_number(host, "Memory", memory) &&
+           set_number(host, "MemorySwap",
+                      container->memory_swap_bytes ? container->memory_swap_bytes
+                                                   : memory) &&
+           set_number(host, "MemoryReservation", container->memory_reservation_bytes) &&
+           set_number(host, "CpuShares", plan->limits.cpu_shares) &&
+           set_number(host, "NanoCpus", container->cpus_nano) &&
+           set_number(host, "PidsLimit",
+                      plan->limits.processes_max
+                          ? plan->limits.processes_max + DK_PROCESSES_OURS
+                          : 0) &&
+           set_number(host, "BlkioWeight", container->disk_io_weight) &&
+           (!container->cpuset ||
+            set(host, "CpusetCpus", json_string(container->cpuset))) &&
+           set(host, "Ulimits", ulimits(plan));
+}
+
+static bool set_masked(json_t *host, char *const *masked)
+{
+    return !masked || set(host, "MaskedPaths", texts(masked));
+}
+
+static bool set_layer(json_t *host, uint64_t bytes)
+{
+    return bytes == 0 ||
+           set(host, "StorageOpt", json_pack("{s:o}", "size",
+                                             json_sprintf("%" PRIu64, bytes)));
+}
+
+static json_t *host_config(const struct dk_order *order)
+{
+    const struct nacre_container *container = &order->plan->container;
+    json_t *host = json_pack(
+        "{s:b, s:[s], s:s, s:{s:s, s:{}}, s:b, s:b, s:s, s:s, s:b, s:i, s:i, s:b, s:{s:s}}",
+        "ReadonlyRootfs", container->read_only_root, "CapDrop", "ALL", "NetworkMode",
+        "none", "LogConfig", "Type", "none", "Config", "AutoRemove", 1, "Init", 0,
+        "IpcMode", "private", "CgroupnsMode", "private", "Privileged", 0, "ShmSize",
+        SHM_BYTES, "OomScoreAdj", OOM_SCORE_ADJ, "OomKillDisable", 0, "RestartPolicy",
+        "Name", "no");
+
+    if (host && set(host, "CapAdd", texts(container->keep_capabilities)) &&
+        set(host, "SecurityOpt", security(order)) &&
+        set(host, "Mounts", mounts(order)) && set(host, "Tmpfs", tmpfs(order)) &&
+        set_masked(host, order->masked) && set_layer(host, order->layer_bytes_max) &&
+        set_limits(host, order->plan))
+        return host;
+    json_decref(host);
+    return NULL;
+}
+
+json_t *dk_create_body(const struct dk_order *order)
+{
+    char user[32];
+    json_t *body = NULL;
+
+    (void)snprintf(user, sizeof(user), "%" PRIu32 ":%" PRIu32, order->uid, order->gid);
+    /* The working directory is init's: a command's own is told to init. */
+    body = json_pack("{s:s, s:s, s:s, s:[s], s:[], s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+                     "s:b, s:{s:[s]}}",
+                     "Image", order->image_id, "User", user, "WorkingDir", "/",
+                     "Entrypoint", DK_INIT_TARGET, "Cmd", "Hostname", "nacre",
+                     "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1, "AttachStdout", 1,
+                     "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck",
+                     "Test", "NONE");
+    if (body && set(body, "Labels", labels(order->labels)) &&
+        set(body, "HostConfig", host_config(order)))
+        return body;
+    json_decref(body);
+    return NULL;
+}
+
+enum nacre_status dk_create_digest(const struct dk_order *order, const json_t *body,
+                                   struct nacre_digest *ret_digest,
+                                   struct nacre_error *err)
+{
+    NACRE_AUTO(dk_json_guard) json_t *bare = json_copy((json_t *)body);
+    NACRE_AUTO(nacre_heap_guard) char *text = NULL;
+    const struct nacre_container *container = &order->plan->container;
+    struct nacre_hasher hasher;
+
+    if (bare && json_object_del(bare, "Labels") == 0)
+        text = json_dumps(bare, JSON_COMPACT | JSON_SORT_KEYS);
+    if (!text)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container's digest");
+    nacre_hash_init(&hasher);
+    nacre_hash_add_text(&hasher, "nacre container 1");
+    nacre_hash_add_text(&hasher, text);
+    for (size_t i = 0; i < order->bind_count; i++) {
+        nacre_hash_add_u64(&hasher, order->binds[i].device);
+        nacre_hash_add_u64(&hasher, order->binds[i].inode);
+    }
+    /* What only init is told. */
+    for (size_t i = 0; container->blocked_syscalls && container->blocked_syscalls[i]; i++)
+        nacre_hash_add_text(&hasher, container->blocked_syscalls[i]);
+    nacre_hash_add_u64(&hasher, order->plan->denied_root_count);
+    for (uint32_t i = 0; i < order->plan->denied_root_count; i++)
+        nacre_hash_add_text(&hasher, order->plan->denied_root[i]);
+    *ret_digest = nacre_hash_end(&hasher);
+    return NACRE_OK;
+}

@@ -1,0 +1,71 @@
+#ifndef DK_CREATE_H
+#define DK_CREATE_H
+
+#include <jansson.h>
+
+#include "nacre/hash.h"
+#include "nacre/path.h"
+#include "nacre/plan.h"
+
+/*
+ * A plan as the engine takes it.  Pure: what had to be looked up (directories, the user,
+ * the image) is in the order.
+ */
+
+/* Where init lies in every container. */
+#define DK_INIT_TARGET "/.nacre-init"
+
+/* Something of the host that the container sees. */
+struct dk_bind {
+    const char *source; /* as the engine opens it */
+    const char *target;
+    bool writable;
+    bool in_image; /* over a name of the image's own, which may be a link there */
+    uint64_t device, inode; /* of what nacre holds: another one is another sandbox */
+};
+
+struct dk_order {
+    const struct nacre_plan *plan;
+    const char *image_id; /* the image that was looked up: a tag can move meanwhile */
+    uint32_t uid, gid;
+    const struct dk_bind *binds; /* outer before inner */
+    size_t bind_count;
+    const char *seccomp_json; /* NULL: the engine's own profile */
+    char *const *masked;      /* NULL-terminated; NULL: as the engine has it */
+    uint64_t layer_bytes_max; /* of the container's own layer; 0: no limit */
+    const char *const *labels; /* NULL-terminated "K=V" */
+};
+
+/* Pid 1 and the shepherd of a command, which the engine counts with the guest's. */
+#define DK_PROCESSES_OURS 2
+
+/* Where private directories and other tmpfs are, and how large: the report compares. */
+struct dk_tmpfs {
+    char path[NACRE_PATH_MAX];
+    char options[256]; /* as mount takes them */
+    bool writable;
+    uint64_t bytes_max, files_max; /* 0: not said */
+};
+/* The Nth tmpfs of an order; false: there are fewer.  One at whose place something is
+ * bound is skipped, with an empty path. */
+bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs);
+
+/* "nofile=1024:2048": false for what a plan would not hold. */
+struct dk_ulimit {
+    char name[32];
+    uint64_t soft, hard;
+};
+bool dk_create_ulimit(const struct nacre_plan *plan, size_t n,
+                      struct dk_ulimit *ret_ulimit);
+
+/* NULL only when memory is short. */
+json_t *dk_create_body(const struct dk_order *order);
+
+/* Over all that the container is made of, labels aside: two orders with the same digest
+ * may share a sandbox. */
+NACRE_MUST_CHECK enum nacre_status dk_create_digest(const struct dk_order *order,
+                                                    const json_t *body,
+                                                    struct nacre_digest *ret_digest,
+                                                    struct nacre_error *err);
+
+#endif

@@ -1,0 +1,285 @@
+/*
+ * The container executor: takes a plan and a command, finds or makes a container, and
+ * lets init run the command in it.  The engine is asked for the first time when a plan
+ * for a container comes: whoever never runs one never waits for an engine.
+ */
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dk_sandbox_image.h"
+#include "dk_warm.h"
+#include "nacre/boxes.h"
+#include "nacre/executor.h"
+#include "nacre/tool.h"
+
+struct executor {
+    struct nacre_executor base;
+    struct nacre_executor_options options;
+    pthread_mutex_t lock; /* over what is opened at first use */
+    struct dk_site *site; /* NULL until then */
+    struct dk_warm *warm;
+    _Atomic int cancelled; /* a signal's number */
+};
+
+static struct executor *executor_of(struct nacre_executor *base)
+{
+    return (struct executor *)base;
+}
+
+/* ---- what can be enforced here: what the engine says of its machine ---- */
+
+static bool has_option(const json_t *info, const char *name)
+{
+    const json_t *options = json_object_get(info, "SecurityOptions");
+
+    for (size_t i = 0; i < json_array_size(options); i++) {
+        const char *text = json_string_value(json_array_get(options, i));
+
+        if (text && strncmp(text, "name=", 5) == 0 &&
+            strncmp(text + 5, name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* AppArmor and SELinux: the engine may say so and the kernel know nothing of it. */
+static bool kernel_has(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void find_features(struct executor *executor)
+{
+    const struct dk_site *site = executor->site;
+    const json_t *info = site->info;
+    const struct {
+        uint32_t feature;
+        bool there;
+        const char *name, *wall;
+    } rows[] = {
+        { NACRE_FEATURE_MEMORY_LIMIT, dk_site_says(site, "MemoryLimit"), "memory",
+          "the container's cgroup" },
+        { NACRE_FEATURE_SWAP_LIMIT, dk_site_says(site, "SwapLimit"), "swap",
+          "the container's cgroup" },
+        { NACRE_FEATURE_MEMORY_RESERVATION, dk_site_says(site, "MemoryLimit"), "reservation",
+          "the container's cgroup" },
+        { NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY,
+          dk_site_says(site, "CPUShares"), "cpu_shares", "the container's cgroup" },
+        { NACRE_FEATURE_CPUS, dk_site_says(site, "CpuCfsQuota"), "cpus", "cfs quota" },
+        { NACRE_FEATURE_CPUSET, dk_site_says(site, "CPUSet"), "cpuset", "the container's cgroup" },
+        { NACRE_FEATURE_PROCESSES, dk_site_says(site, "PidsLimit"), "processes",
+          "the container's pids cgroup" },
+        { NACRE_FEATURE_APPARMOR,
+          has_option(info, "apparmor") && kernel_has("/sys/kernel/security/apparmor"),
+          "apparmor", "by the engine" },
+        { NACRE_FEATURE_SELINUX,
+          has_option(info, "selinux") && kernel_has("/sys/fs/selinux/enforce"), "selinux",
+          "by the engine" },
+        /* Whether a plan's parts can be bounded is seen when they are known. */
+        { NACRE_FEATURE_DISK, true, "disk",
+          dk_site_has_quota(site) ? "tmpfs sizes; the driver's quota"
+                                  : "tmpfs sizes below a read-only root" },
+    };
+    const struct dk_engine *engine = dk_client_engine(site->client);
+    uint32_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
+                        NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
+                        NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
+                        NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK |
+                        NACRE_FEATURE_WARM;
+
+    nacre_mechanism_add(&executor->base, "engine", true,
+                        "Docker %s, API %s; every container is read back twice",
+                        engine->version, engine->api);
+    nacre_mechanism_add(&executor->base, "init", true,
+                        "nacre's own, pid 1: deadlines, reaping, one channel");
+    nacre_mechanism_add(&executor->base, "seccomp", true,
+                        "allowlist, by init; also sent to the engine");
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        features |= rows[i].there ? rows[i].feature : 0;
+        nacre_mechanism_add(&executor->base, rows[i].name, rows[i].there, "%s",
+                            rows[i].there ? rows[i].wall
+                                          : "not on the engine's machine");
+    }
+    atomic_fetch_or(&executor->base.features, features);
+}
+
+/* The engine, at first use; one that could not be reached is tried again next time. */
+static enum nacre_status reach(struct executor *executor, struct nacre_error *err)
+{
+    enum nacre_status status = NACRE_OK;
+
+    (void)pthread_mutex_lock(&executor->lock);
+    if (!executor->warm) {
+        if (!executor->site)
+            status = dk_site_open(&executor->options, &executor->site, err);
+        if (status == NACRE_OK)
+            status = dk_warm_new(executor->site, &executor->warm, err);
+        if (status == NACRE_OK)
+            find_features(executor);
+    }
+    (void)pthread_mutex_unlock(&executor->lock);
+    return status;
+}
+
+static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+{
+    struct executor *executor = executor_of(base);
+    struct nacre_error err;
+
+    (void)wanted;
+    if (atomic_load(&base->features) == 0 && reach(executor, &err) != NACRE_OK &&
+        atomic_load(&base->mechanism_count) == 0)
+        nacre_mechanism_add(base, "engine", false, "%.180s", err.text);
+}
+
+static void executor_free(struct nacre_executor *base)
+{
+    struct executor *executor = executor_of(base);
+
+    if (!executor)
+        return;
+    dk_warm_free(executor->warm);
+    dk_site_free(executor->site);
+    (void)pthread_mutex_destroy(&executor->lock);
+    free(executor);
+}
+
+static enum nacre_status executor_open(const struct nacre_executor_options *options,
+                                       struct nacre_executor **ret_executor,
+                                       struct nacre_error *err)
+{
+    struct executor *executor = calloc(1, sizeof(*executor));
+
+    if (!executor)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "container executor");
+    executor->base.ops = &nacre_container_executor;
+    executor->options = *options;
+    (void)pthread_mutex_init(&executor->lock, NULL);
+    *ret_executor = &executor->base;
+    return NACRE_OK;
+}
+
+/* ---- running ---- */
+
+/* A sandbox for this run: warm, or one of its own. */
+static enum nacre_status take(struct executor *executor, const struct nacre_plan *plan,
+                              struct dk_box **ret_box, struct nacre_error *err)
+{
+    const struct dk_box_order order = { .plan = plan, .cancelled = &executor->cancelled };
+    enum nacre_status status = reach(executor, err);
+
+    if (status == NACRE_OK)
+        status = plan->scope_key ? dk_warm_get(executor->warm, plan, &executor->cancelled,
+                                               ret_box, err)
+                                 : dk_box_open(executor->site, &order, ret_box, err);
+    if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||
+        status == NACRE_ERR_NOT_RUNNABLE)
+        return status;
+    /* Nothing of the guest has run: that is what the caller has to know. */
+    err->status = NACRE_ERR_UNAVAILABLE;
+    return NACRE_ERR_UNAVAILABLE;
+}
+
+static void give_back(struct executor *executor, const struct nacre_plan *plan,
+                      struct dk_box *box)
+{
+    if (plan->scope_key)
+        dk_warm_put(executor->warm, box);
+    else
+        dk_box_free(box);
+}
+
+static enum nacre_status executor_run(struct nacre_executor *base,
+                                      const struct nacre_plan *plan,
+                                      const struct nacre_tool *tool,
+                                      const struct nacre_request *request,
+                                      struct nacre_result *result,
+                                      struct nacre_error *err)
+{
+    struct executor *executor = executor_of(base);
+    struct dk_box *box = NULL;
+    enum nacre_status status;
+
+    assert(tool->kind != NACRE_TOOL_MODULE);
+    status = take(executor, plan, &box, err);
+    if (status == NACRE_OK) {
+        status = dk_box_run(box, plan, tool, request, &executor->cancelled, result, err);
+        give_back(executor, plan, box);
+    }
+    /* What broke because the caller wants no more of it is no failure. */
+    if (status != NACRE_OK && atomic_load(&executor->cancelled)) {
+        result->outcome = NACRE_OUTCOME_KILLED;
+        result->signal = atomic_load(&executor->cancelled);
+        (void)snprintf(result->reason, sizeof(result->reason), "cancelled");
+        status = NACRE_OK;
+    }
+    return status;
+}
+
+static void executor_cancel(struct nacre_executor *base, int signal)
+{
+    atomic_store(&executor_of(base)->cancelled, signal);
+}
+
+const struct nacre_executor_ops nacre_container_executor = {
+    .name = "container",
+    .open = executor_open,
+    .probe = executor_probe,
+    .run = executor_run,
+    .cancel = executor_cancel,
+    .free = executor_free,
+};
+
+/* ---- for the verbs ---- */
+
+/* What is open already; a look at the boxes does not make an engine be asked. */
+static struct dk_warm *warm_of(struct nacre_executor *base)
+{
+    struct executor *executor = executor_of(base);
+    struct dk_warm *warm;
+
+    (void)pthread_mutex_lock(&executor->lock);
+    warm = executor->warm;
+    (void)pthread_mutex_unlock(&executor->lock);
+    return warm;
+}
+
+void nacre_container_boxes_list(struct nacre_executor *base,
+                                bool (*each)(void *data,
+                                             const struct nacre_box_info *info),
+                                void *data)
+{
+    struct dk_warm *warm = warm_of(base);
+
+    if (warm)
+        dk_warm_each(warm, each, data);
+}
+
+uint32_t nacre_container_boxes_end(struct nacre_executor *base, bool force,
+                                   bool (*wanted)(void *data,
+                                                  const struct nacre_box_info *info),
+                                   void *data)
+{
+    struct dk_warm *warm = warm_of(base);
+
+    return warm ? dk_warm_end(warm, force, wanted, data) : 0;
+}
+
+enum nacre_status nacre_container_image_build(struct nacre_executor *base,
+                                              const char *tag,
+                                              void (*said)(void *data, const char *text),
+                                              void *data, struct nacre_error *err)
+{
+    struct executor *executor = executor_of(base);
+    const struct dk_progress progress = { said, data };
+    enum nacre_status status = reach(executor, err);
+
+    return status == NACRE_OK
+               ? dk_sandbox_image(executor->site->client,
+                                  tag ? tag : NACRE_DEFAULT_IMAGE, &progress, err)
+               : status;
+}

@@ -1,0 +1,44 @@
+#ifndef DK_OWNER_H
+#define DK_OWNER_H
+
+#include "dk_api.h"
+
+/*
+ * Whose containers they are.  An owner holds a lock on a file of its own for as long as
+ * its process lives, and each of its containers carries the file's name: so that what a
+ * dead owner left can be told from what a live one uses, without a guess about pids.
+ * A name is never used twice, and so who is dead stays dead.
+ */
+struct dk_owner;
+
+#define DK_OWNER_LABEL "nacre.owner" /* whose user's: a uid */
+#define DK_TOKEN_LABEL "nacre.keeper"
+#define DK_TOKEN 34 /* "0123456789abcdef-0123456789abcdef": state directory, owner */
+#define DK_NAME 64
+
+/* Below `state_dir`, which is made when it is not there. */
+NACRE_MUST_CHECK enum nacre_status dk_owner_open(const char *state_dir,
+                                                 struct dk_owner **ret_owner,
+                                                 struct nacre_error *err);
+void dk_owner_free(struct dk_owner *owner); /* its containers are gone; accepts NULL */
+NACRE_OWNED(dk_owner)
+
+const char *dk_owner_token(const struct dk_owner *owner);
+int dk_owner_dir(const struct dk_owner *owner); /* of all owners: state_dir/boxes */
+
+/* A container's name that nobody else has.  For any thread. */
+void dk_owner_name(struct dk_owner *owner, char ret_name[DK_NAME]);
+
+/* Is the owner of this name one of this state directory, and dead?  False when in
+ * doubt.  `dir_fd` is dk_owner_dir(). */
+bool dk_owner_is_dead(int dir_fd, const char *token);
+
+/*
+ * Removes the containers that dead owners left: created and never started, or in an
+ * engine that was gone when they should have ended.  Never a live owner's.  What fails
+ * is left for the next time.
+ */
+void dk_owner_sweep(const struct dk_owner *owner, struct dk_client *client,
+                    uint64_t deadline_ns);
+
+#endif

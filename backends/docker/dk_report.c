@@ -1,0 +1,501 @@
+/*
+ * Trusts the plan.  The answers are an engine's container's: nt_report reads them, and
+ * what is read here is a list of names that are only compared.
+ */
+#include "dk_report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nacre/path.h"
+#include "nacre/text.h"
+
+#define STATUS "file /proc/self/status"
+#define LIMITS "file /proc/self/limits"
+#define MOUNTS "file /proc/self/mountinfo"
+#define LABEL "file /proc/self/attr/current"
+#define CGROUP "/sys/fs/cgroup"
+#define BOUND "what is bound at "
+
+void dk_report_clear(struct dk_report *report)
+{
+    for (size_t i = 0; i < report->text_count; i++)
+        free(report->texts[i]);
+    free(report->texts);
+    free(report->rows);
+    free(report->questions);
+    *report = (struct dk_report){ 0 };
+}
+
+/* A report in the making: the first failure sticks. */
+struct making {
+    struct dk_report *report;
+    bool failed;
+};
+
+__attribute__((format(printf, 2, 3))) static const char *
+text(struct making *making, const char *format, ...)
+{
+    struct dk_report *report = making->report;
+    char *made = NULL;
+    va_list args;
+
+    if (report->text_count == report->text_room) {
+        size_t room = 2 * report->text_room + 64;
+        char **grown = realloc(report->texts, room * sizeof(*grown));
+
+        if (grown) {
+            report->texts = grown;
+            report->text_room = room;
+        }
+    }
+    va_start(args, format);
+    if (report->text_count == report->text_room || vasprintf(&made, format, args) < 0)
+        making->failed = true;
+    else
+        report->texts[report->text_count++] = made;
+    va_end(args);
+    return making->failed ? "" : made;
+}
+
+static void expect(struct making *making, struct nt_expect row)
+{
+    struct dk_report *report = making->report;
+
+    if (report->count == report->room) {
+        size_t room = 2 * report->room + 32;
+        struct nt_expect *grown = realloc(report->rows, room * sizeof(*grown));
+
+        if (grown) {
+            report->rows = grown;
+            report->room = room;
+        }
+    }
+    if (report->count == report->room)
+        making->failed = true;
+    else
+        report->rows[report->count++] = row;
+}
+
+static void expect_status(struct making *making, const char *what, const char *key,
+                          const char *planned)
+{
+    expect(making, (struct nt_expect){ what, NT_CHECK_STATUS, STATUS, key, planned });
+}
+
+static void expect_text(struct making *making, const char *what, const char *path,
+                        const char *planned)
+{
+    expect(making, (struct nt_expect){ what, NT_CHECK_TEXT, text(making, "file %s", path),
+                                       NULL, planned });
+}
+
+static void expect_number(struct making *making, const char *what, const char *path,
+                          uint64_t planned)
+{
+    expect_text(making, what, path, text(making, "%" PRIu64, planned));
+}
+
+/* ---- the process ---- */
+
+static void capabilities(struct making *making, const struct dk_parts *parts)
+{
+    const char *kept = text(making, "%016" PRIx64, dk_parts_capabilities(parts));
+    const char *none = "0000000000000000";
+    const char *in_force = parts->user.uid == 0 ? kept : none;
+
+    expect_status(making, "the inheritable capabilities", "CapInh", none);
+    expect_status(making, "the ambient capabilities", "CapAmb", none);
+    expect_status(making, "the permitted capabilities", "CapPrm", in_force);
+    expect_status(making, "the effective capabilities", "CapEff", in_force);
+    expect_status(making, "the bound on capabilities", "CapBnd", kept);
+}
+
+static void process(struct making *making, const struct dk_parts *parts)
+{
+    const struct dk_site *site = parts->site;
+    char *const *blocked = parts->plan->container.blocked_syscalls;
+    uint32_t uid = parts->user.uid, gid = parts->user.gid;
+
+    expect_status(making, "the user", "Uid",
+                  text(making, "%u %u %u %u", uid, uid, uid, uid));
+    expect_status(making, "the group", "Gid",
+                  text(making, "%u %u %u %u", gid, gid, gid, gid));
+    capabilities(making, parts);
+    expect_status(making, "no_new_privs", "NoNewPrivs", "1");
+    expect_status(making, "seccomp", "Seccomp", "2");
+    /* Ours by init, one by the engine, and the policy's own where it has one. */
+    if (site->has_filters)
+        expect_status(making, "the number of seccomp filters", "Seccomp_filters",
+                      blocked && blocked[0] ? "3" : "2");
+    expect(making, (struct nt_expect){ "the network", NT_CHECK_LOOPBACK,
+                                       "file /proc/net/dev", NULL, NULL });
+    if (site->boot_id[0])
+        expect_text(making, "the kernel's boot id", "/proc/sys/kernel/random/boot_id",
+                    site->boot_id);
+    if (parts->plan->container.apparmor_profile)
+        expect_text(making, "the AppArmor profile", "/proc/self/attr/current",
+                    text(making, "%s (enforce)",
+                         parts->plan->container.apparmor_profile));
+}
+
+/* As /proc/self/limits calls them. */
+static const struct {
+    const char *name, *key;
+} limit_keys[] = {
+    { "nofile", "Max open files" },        { "core", "Max core file size" },
+    { "cpu", "Max cpu time" },             { "data", "Max data size" },
+    { "fsize", "Max file size" },          { "locks", "Max file locks" },
+    { "memlock", "Max locked memory" },    { "msgqueue", "Max msgqueue size" },
+    { "sigpending", "Max pending signals" }, { "stack", "Max stack size" },
+};
+
+static void rlimits(struct making *making, const struct nacre_plan *plan)
+{
+    struct dk_ulimit ulimit;
+
+    for (size_t n = 0; dk_create_ulimit(plan, n, &ulimit); n++)
+        for (size_t i = 0; i < NACRE_COUNT(limit_keys); i++) {
+            /* Whatever the policy says of core, init leaves none to a command. */
+            bool core = strcmp(ulimit.name, "core") == 0;
+
+            if (strcmp(ulimit.name, limit_keys[i].name) == 0)
+                expect(making, (struct nt_expect){
+                                   limit_keys[i].key, NT_CHECK_LIMIT, LIMITS,
+                                   limit_keys[i].key,
+                                   text(making, "%" PRIu64 " %" PRIu64,
+                                        core ? 0 : ulimit.soft, core ? 0 : ulimit.hard) });
+        }
+}
+
+/* ---- cgroups: each version has its own files ---- */
+
+static uint64_t pages(uint64_t bytes)
+{
+    return bytes & ~(uint64_t)(sysconf(_SC_PAGESIZE) - 1);
+}
+
+static void memory(struct making *making, const struct dk_parts *parts)
+{
+    const struct nacre_plan *plan = parts->plan;
+    uint64_t most = plan->limits.memory_bytes_max;
+    uint64_t swap = plan->container.memory_swap_bytes;
+    uint64_t reserved = plan->container.memory_reservation_bytes;
+    bool v2 = parts->site->is_cgroup2;
+
+    if (most)
+        expect_number(making, "the limit on memory",
+                      v2 ? CGROUP "/memory.max" : CGROUP "/memory/memory.limit_in_bytes",
+                      pages(most));
+    if (swap < most)
+        swap = most;
+    if (most && dk_site_says(parts->site, "SwapLimit"))
+        expect_number(making, "the limit on swap",
+                      v2 ? CGROUP "/memory.swap.max"
+                         : CGROUP "/memory/memory.memsw.limit_in_bytes",
+                      v2 ? pages(swap - most) : pages(swap));
+    if (reserved)
+        expect_number(making, "the memory reserved",
+                      v2 ? CGROUP "/memory.low"
+                         : CGROUP "/memory/memory.soft_limit_in_bytes",
+                      pages(reserved));
+}
+
+static void cgroups(struct making *making, const struct dk_parts *parts)
+{
+    const struct nacre_plan *plan = parts->plan;
+    uint64_t quota = plan->container.cpus_nano / 10000; /* us in 100 ms */
+    bool v2 = parts->site->is_cgroup2;
+
+    memory(making, parts);
+    if (plan->limits.processes_max)
+        expect_number(making, "the limit on processes",
+                      v2 ? CGROUP "/pids.max" : CGROUP "/pids/pids.max",
+                      plan->limits.processes_max + DK_PROCESSES_OURS);
+    if (plan->limits.cpu_shares && !v2) /* v2's weight is the engine's own translation */
+        expect_number(making, "the share of the processors", CGROUP "/cpu/cpu.shares",
+                      plan->limits.cpu_shares);
+    if (quota && v2)
+        expect_text(making, "the number of processors", CGROUP "/cpu.max",
+                    text(making, "%" PRIu64 " 100000", quota));
+    else if (quota)
+        expect_number(making, "the number of processors", CGROUP "/cpu/cpu.cfs_quota_us",
+                      quota);
+    if (plan->container.cpuset)
+        expect_text(making, "the processors",
+                    v2 ? CGROUP "/cpuset.cpus" : CGROUP "/cpuset/cpuset.cpus",
+                    plan->container.cpuset);
+}
+
+/* ---- what is mounted ---- */
+
+static void expect_mount(struct making *making, const char *target, const char *planned)
+{
+    expect(making, (struct nt_expect){ text(making, "the mount at %s", target),
+                                       NT_CHECK_MOUNT, MOUNTS, target, planned });
+}
+
+static void tmpfs(struct making *making, const struct dk_order *order)
+{
+    struct dk_tmpfs item;
+
+    for (size_t n = 0; dk_create_tmpfs(order, n, &item); n++) {
+        const char *bytes = "", *files = "";
+
+        if (!item.path[0])
+            continue;
+        if (item.bytes_max)
+            bytes = text(making, " bytes=%" PRIu64,
+                         (item.bytes_max + 4095) / 4096 * 4096);
+        if (item.files_max)
+            files = text(making, " inodes=%" PRIu64, item.files_max);
+        expect_mount(making, text(making, "%s", item.path),
+                     text(making, "%s nosuid nodev type=tmpfs%s%s",
+                          item.writable ? "rw" : "ro", bytes, files));
+    }
+}
+
+static void mounts(struct making *making, const struct dk_parts *parts,
+                   const struct dk_order *order)
+{
+    char *const *masked = parts->site->masked;
+
+    expect_mount(making, "/", parts->plan->container.read_only_root ? "ro" : "rw");
+    for (size_t i = 0; i < order->bind_count; i++) {
+        const struct dk_bind *bind = &order->binds[i];
+
+        if (!bind->in_image)
+            expect_mount(making, bind->target, bind->writable ? "rw" : "ro");
+        expect(making,
+               (struct nt_expect){ text(making, BOUND "%s", bind->target), NT_CHECK_STAT,
+                                   text(making, "stat %s", bind->target), NULL,
+                                   text(making, "device=%" PRIu64 " inode=%" PRIu64,
+                                        bind->device, bind->inode) });
+    }
+    tmpfs(making, order);
+    for (; *masked; masked++)
+        if (strncmp(*masked, "/sys/fs/", 8) != 0) /* filesystems come and go */
+            expect_mount(making, *masked, "type=tmpfs");
+}
+
+/* Many rows ask the same; and what is there of the image is asked along. */
+static bool collect(struct making *making, const struct dk_parts *parts)
+{
+    struct dk_report *report = making->report;
+    const struct dk_binds_input input = dk_parts_input(parts);
+    size_t extra = 0;
+
+    while (dk_binds_unknown(&input, extra))
+        extra++;
+    report->questions = calloc(report->count + extra + 2, sizeof(*report->questions));
+    if (!report->questions)
+        return false;
+    for (size_t i = 0; i < report->count; i++) {
+        size_t k = 0;
+
+        while (k < report->question_count &&
+               strcmp(report->questions[k], report->rows[i].question) != 0)
+            k++;
+        report->questions[k] = report->rows[i].question;
+        if (k == report->question_count)
+            report->question_count++;
+    }
+    for (size_t n = 0; n < extra; n++)
+        report->questions[report->question_count++] =
+            text(making, "stat %s", dk_binds_unknown(&input, n));
+    if (parts->plan->container.selinux_label)
+        report->questions[report->question_count++] = LABEL;
+    return !making->failed;
+}
+
+enum nacre_status dk_report_make(const struct dk_parts *parts,
+                                 struct dk_report *ret_report, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
+    struct making making = { .report = &report };
+    struct dk_order order = dk_parts_order(parts, NULL);
+
+    process(&making, parts);
+    rlimits(&making, parts->plan);
+    cgroups(&making, parts);
+    mounts(&making, parts, &order);
+    if (making.failed || !collect(&making, parts))
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container's report");
+    *ret_report = report;
+    report = (struct dk_report){ 0 };
+    return NACRE_OK;
+}
+
+/* ---- judging ---- */
+
+/* Engines differ: newer ones name the group itself among the others.  None is a group
+ * that was not planned. */
+static enum nacre_status judge_groups(const struct dk_parts *parts, const char *status,
+                                      size_t count, struct nacre_error *err)
+{
+    char gid[16];
+    struct nt_expect row = { "the list of groups", NT_CHECK_STATUS, STATUS, "Groups", "" };
+
+    if (nt_report_check(&row, status, count, err) == NACRE_OK)
+        return NACRE_OK;
+    (void)snprintf(gid, sizeof(gid), "%" PRIu32, parts->user.gid);
+    row.planned = gid;
+    return nt_report_check(&row, status, count, err);
+}
+
+/* "type:NAME" is the third field of "user:role:type:level", and so on. */
+static enum nacre_status judge_label(const char *wanted, const struct nt_box *box,
+                                     struct nacre_error *err)
+{
+    static const char *const fields[] = { "user:", "role:", "type:", "level:" };
+    size_t count = 0, length;
+    const char *at = nt_box_answer(box, LABEL, &count);
+    char shown[NACRE_SHOWN];
+
+    for (size_t i = 0; at && i < NACRE_COUNT(fields); i++) {
+        length = i < 3 ? strcspn(at, ":") : strcspn(at, "\n");
+        if (strncmp(wanted, fields[i], strlen(fields[i])) == 0 &&
+            strlen(wanted + strlen(fields[i])) == length &&
+            strncmp(wanted + strlen(fields[i]), at, length) == 0)
+            return NACRE_OK;
+        at += length + (at[length] == ':');
+    }
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "the sandbox is not as planned: the SELinux label does not have %s",
+                      nacre_text_shown(shown, wanted));
+}
+
+/* The kernel writes blank, tab, end of line and backslash as \ooo. */
+static void unescape(const char *from, size_t count, char ret_path[NACRE_PATH_MAX])
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used < NACRE_PATH_MAX - 1; i++) {
+        unsigned value = (unsigned char)from[i];
+
+        if (from[i] == '\\' && sscanf(from + i + 1, "%3o", &value) == 1)
+            i += 3;
+        ret_path[used++] = (char)value;
+    }
+    ret_path[used] = '\0';
+}
+
+static bool is_planned(const struct dk_order *order, const char *path)
+{
+    static const char *const engines[] = {
+        "/",         "/dev",          "/dev/pts",   "/dev/mqueue",
+        "/dev/shm",  "/etc/hostname", "/etc/hosts", "/etc/resolv.conf",
+    };
+    struct dk_tmpfs item;
+
+    for (size_t i = 0; i < NACRE_COUNT(engines); i++)
+        if (strcmp(path, engines[i]) == 0)
+            return true;
+    for (size_t i = 0; i < order->bind_count; i++)
+        if (strcmp(path, order->binds[i].target) == 0)
+            return true;
+    for (size_t n = 0; dk_create_tmpfs(order, n, &item); n++)
+        if (strcmp(path, item.path) == 0)
+            return true;
+    return nacre_path_is_below(path, "/proc", NULL) ||
+           nacre_path_is_below(path, "/sys", NULL);
+}
+
+/* Nothing is mounted that was not planned.  A cover over a name of the image's own may
+ * lie where a link led: as many as there are of them may be anywhere. */
+static enum nacre_status judge_mounts(const struct dk_order *order, const char *mountinfo,
+                                      struct nacre_error *err)
+{
+    size_t anywhere = 0;
+
+    for (size_t i = 0; i < order->bind_count; i++)
+        anywhere += order->binds[i].in_image;
+    for (const char *line = mountinfo; line && *line;) {
+        const char *at = line, *end = strchrnul(line, '\n');
+        char path[NACRE_PATH_MAX], shown[NACRE_SHOWN];
+
+        for (int field = 0; field < 4 && at < end; field++)
+            at += strcspn(at, " \n") + 1;
+        if (at < end)
+            unescape(at, strcspn(at, " \n"), path);
+        if (at >= end || (!is_planned(order, path) && anywhere-- == 0))
+            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                              "the sandbox is not as planned: the engine mounted "
+                              "something at '%s'",
+                              at >= end ? "?" : nacre_text_shown(shown, path));
+        line = *end ? end + 1 : end;
+    }
+    return NACRE_OK;
+}
+
+/* The kernel's own numbers can only be compared on one machine. */
+static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_box *box,
+                                   struct nacre_error *err)
+{
+    size_t count = 0;
+    const char *answer = nt_box_answer(box, row->question, &count);
+    enum nacre_status status = nt_report_check(row, answer, count, err);
+
+    if (status != NACRE_OK && strncmp(row->what, BOUND, strlen(BOUND)) == 0)
+        return nacre_fail_context(err, "the engine does not see the directories that "
+                                       "nacre sees (is it on another machine, or nacre "
+                                       "itself in a container?), so that nothing can be "
+                                       "mounted");
+    return status;
+}
+
+enum nacre_status dk_report_judge(const struct dk_report *report,
+                                  const struct dk_parts *parts, const struct nt_box *box,
+                                  struct nacre_error *err)
+{
+    const struct dk_order order = dk_parts_order(parts, NULL);
+    const char *label = parts->plan->container.selinux_label;
+    enum nacre_status status = NACRE_OK;
+    size_t count = 0, ignored;
+    const char *said = nt_box_answer(box, STATUS, &count);
+
+    for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
+        status = judge_row(&report->rows[i], box, err);
+    if (status == NACRE_OK)
+        status = judge_groups(parts, said, count, err);
+    if (status == NACRE_OK)
+        status = judge_mounts(&order, nt_box_answer(box, MOUNTS, &ignored), err);
+    if (status == NACRE_OK && label)
+        status = judge_label(label, box, err);
+    return status;
+}
+
+enum nacre_status dk_report_learn(const struct dk_parts *parts, const struct nt_box *box,
+                                  bool *ret_found, struct nacre_error *err)
+{
+    const struct dk_binds_input input = dk_parts_input(parts);
+    uint32_t left = parts->plan->denied_root_count;
+    enum nacre_status status = NACRE_OK;
+    const char *path;
+
+    *ret_found = false;
+    /* Each one that is learned leaves the list of those that are not known. */
+    while (status == NACRE_OK && left-- > 0 && (path = dk_binds_unknown(&input, 0))) {
+        char question[NACRE_PATH_MAX + 8];
+        const char *answer;
+        unsigned mode = 0;
+        size_t count = 0;
+        enum dk_kind kind = DK_KIND_MISSING;
+
+        (void)snprintf(question, sizeof(question), "stat %s", path);
+        answer = nt_box_answer(box, question, &count);
+        if (!answer)
+            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                              "init did not say what a denied path is");
+        if (sscanf(answer, "%*u %*u %o", &mode) == 1)
+            kind = S_ISDIR(mode) ? DK_KIND_DIR : DK_KIND_FILE;
+        *ret_found |= kind != DK_KIND_MISSING;
+        status = dk_binds_learn(&input, path, kind, err);
+    }
+    return status;
+}

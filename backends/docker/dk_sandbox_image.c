@@ -1,0 +1,266 @@
+/*
+ * The image that commands run in when a policy names none: Debian with the tools that
+ * agents ask for.  What the engine and mmdebstrap say is shown escaped, never obeyed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "dk_sandbox_image.h"
+#include "nacre/text.h"
+
+#define BASE "debian:bookworm-slim"
+#define PACKAGES_BLANKS "bash ca-certificates curl git jq python3 ripgrep"
+#define PACKAGES_COMMAS "bash,ca-certificates,curl,git,jq,python3,ripgrep"
+
+#define PULL_MS 180000
+#define BUILD_MS 1800000
+#define GRACE_MS 2000
+#define LAST 400 /* bytes of a program's complaint */
+#define TAR_BLOCK 512
+
+static const char only_base[] = "FROM " BASE "\n";
+static const char whole[] =
+    "FROM " BASE "\n"
+    "RUN apt-get update"
+    " && apt-get install -y --no-install-recommends " PACKAGES_BLANKS
+    " && rm -rf /var/lib/apt/lists/*\n"
+    "CMD [\"/bin/bash\"]\n";
+
+extern char **environ;
+
+/* ---- from a Dockerfile ---- */
+
+/* A tar with one file: ustar has octal numbers and a sum over the head. */
+static enum nacre_status make_context(const char *dockerfile, int *ret_fd,
+                                      struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = memfd_create("nacre-context", MFD_CLOEXEC);
+    size_t count = strlen(dockerfile);
+    char tar[8 * TAR_BLOCK] = "Dockerfile";
+    unsigned sum = 0;
+
+    if (count > sizeof(tar) - 3 * TAR_BLOCK)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the Dockerfile of the sandbox image");
+    (void)snprintf(tar + 100, 8, "%07o", 0644u);
+    (void)snprintf(tar + 108, 8, "%07o", 0u);
+    (void)snprintf(tar + 116, 8, "%07o", 0u);
+    (void)snprintf(tar + 124, 12, "%011zo", count);
+    (void)snprintf(tar + 136, 12, "%011o", 0u);
+    memset(tar + 148, ' ', 8);
+    tar[156] = '0';
+    memcpy(tar + 257, "ustar\00000", 8);
+    for (size_t i = 0; i < TAR_BLOCK; i++)
+        sum += (unsigned char)tar[i];
+    (void)snprintf(tar + 148, 8, "%06o", sum);
+    memcpy(tar + TAR_BLOCK, dockerfile, count);
+    if (fd < 0 || write(fd, tar, sizeof(tar)) != (ssize_t)sizeof(tar) ||
+        lseek(fd, 0, SEEK_SET) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "can't make the context of a build");
+    *ret_fd = nacre_fd_take(&fd);
+    return NACRE_OK;
+}
+
+static enum nacre_status build(struct dk_client *client, const char *name,
+                               const char *dockerfile, uint32_t within_ms,
+                               const struct dk_progress *progress,
+                               struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    char id[DK_IMAGE_ID];
+    enum nacre_status status = make_context(dockerfile, &fd, err);
+
+    return status != NACRE_OK ? status
+                              : dk_image_build(client, name, fd, progress,
+                                               dk_within_ms(within_ms), id, err);
+}
+
+/* The base alone comes first: it tells soon whether a registry can be reached. */
+static enum nacre_status from_dockerfile(struct dk_client *client, const char *name,
+                                         const struct dk_progress *progress,
+                                         struct nacre_error *err)
+{
+    struct nacre_error ignored;
+    enum nacre_status status = build(client, DK_SANDBOX_PULLED, only_base, PULL_MS, progress,
+                                     err);
+
+    if (status != NACRE_OK)
+        return nacre_fail_context(err, "from " BASE);
+    status = build(client, name, whole, BUILD_MS, progress, err);
+    (void)!dk_image_remove(client, DK_SANDBOX_PULLED, dk_within_ms(PULL_MS), &ignored);
+    return status == NACRE_OK ? status : nacre_fail_context(err, "from a Dockerfile");
+}
+
+/* ---- by mmdebstrap ---- */
+
+/* A program whose output is the image, and what it complains about. */
+struct maker {
+    pid_t pid;
+    int out_fd, errors_fd;
+};
+
+static void maker_end(struct maker *maker)
+{
+    nacre_fd_guard(&maker->out_fd);
+    nacre_fd_guard(&maker->errors_fd);
+    if (maker->pid > 0) {
+        (void)kill(maker->pid, SIGTERM); /* it has mounts and files of its own to undo */
+        (void)waitpid(maker->pid, NULL, 0);
+    }
+}
+
+static enum nacre_status spawn(struct maker *maker, struct nacre_error *err)
+{
+    const char *const argv[] = { "mmdebstrap", "--variant=minbase",
+                                 "--include=" PACKAGES_COMMAS, "bookworm", "-", NULL };
+    posix_spawn_file_actions_t actions;
+    NACRE_AUTO(nacre_fd_guard) int out = -1;
+    int ends[2], failed;
+
+    /* A file, and not a pipe: nobody reads it before the end. */
+    maker->errors_fd = memfd_create("nacre-mmdebstrap", MFD_CLOEXEC);
+    if (maker->errors_fd < 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "can't start mmdebstrap");
+    maker->out_fd = ends[0];
+    out = ends[1];
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    (void)posix_spawn_file_actions_adddup2(&actions, out, 1);
+    (void)posix_spawn_file_actions_adddup2(&actions, maker->errors_fd, 2);
+    (void)posix_spawn_file_actions_addclosefrom_np(&actions, 3); /* libcurl's are open */
+    failed = posix_spawnp(&maker->pid, argv[0], &actions, NULL, (char *const *)argv,
+                          environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (failed == 0)
+        return NACRE_OK;
+    maker->pid = 0;
+    errno = failed;
+    if (failed == ENOENT)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "there is no program mmdebstrap here: install the package "
+                          "mmdebstrap");
+    return nacre_fail(err, NACRE_ERR_IO, "can't start mmdebstrap");
+}
+
+/* NACRE_OK when it ended well; else its last words. */
+static enum nacre_status judge(const struct maker *maker, int status,
+                               struct nacre_error *err)
+{
+    char bytes[LAST], shown[LAST + 64];
+    off_t end;
+    ssize_t count;
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return NACRE_OK;
+    end = lseek(maker->errors_fd, 0, SEEK_END);
+    count = pread(maker->errors_fd, bytes, sizeof(bytes), end > LAST ? end - LAST : 0);
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "mmdebstrap failed, saying: %s",
+                      nacre_text_show(shown, sizeof(shown), bytes,
+                                      count > 0 ? (size_t)count : 0));
+}
+
+/* Has it ended, or does it now?  Its output is at an end, so that it should. */
+static bool has_ended(struct maker *maker, int *ret_status)
+{
+    const struct timespec pause = { .tv_nsec = 10 * (long)NACRE_NS_PER_MS };
+
+    for (int i = 0; i < GRACE_MS / 10; i++) {
+        if (waitpid(maker->pid, ret_status, WNOHANG) != 0) {
+            maker->pid = 0;
+            return true;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* An import of what was cut off would be an image too: it gets its name at the end. */
+static enum nacre_status from_mmdebstrap(struct dk_client *client, const char *repository,
+                                         const char *tag, struct nacre_error *err)
+{
+    static const char *const changes[] = { "CMD [\"/bin/bash\"]", NULL };
+    NACRE_AUTO(maker_end) struct maker maker = { .out_fd = -1, .errors_fd = -1 };
+    struct nacre_error ignored, said;
+    char id[DK_IMAGE_ID];
+    enum nacre_status imported, status = spawn(&maker, err);
+    int ended = -1;
+
+    if (status != NACRE_OK)
+        return status;
+    imported = dk_image_import(client, DK_SANDBOX_MADE_NAME, DK_SANDBOX_MADE_TAG, changes,
+                               maker.out_fd, dk_within_ms(BUILD_MS), id, err);
+    nacre_fd_guard(&maker.out_fd);
+    maker.out_fd = -1;
+    /* Its complaint is the cause, an import that came to nothing only the effect. */
+    status = imported;
+    if (has_ended(&maker, &ended) && judge(&maker, ended, &said) != NACRE_OK) {
+        *err = said;
+        status = said.status;
+    }
+    if (status == NACRE_OK)
+        status = dk_image_tag(client, id, repository, tag, dk_within_ms(PULL_MS), err);
+    (void)!dk_image_remove(client, DK_SANDBOX_MADE_NAME ":" DK_SANDBOX_MADE_TAG,
+                           dk_within_ms(PULL_MS), &ignored);
+    return status;
+}
+
+/* ---- either ---- */
+
+/* "name:tag" into its two parts; no tag means "latest". */
+static bool split(const char *name, char ret_repository[256], char ret_tag[128])
+{
+    const char *slash = strrchr(name, '/');
+    const char *colon = strrchr(slash ? slash : name, ':');
+    size_t length = colon ? (size_t)(colon - name) : strlen(name);
+
+    if (length == 0 || length >= 256 || strchr(name, '@') ||
+        (colon && (strlen(colon + 1) == 0 || strlen(colon + 1) >= 128)))
+        return false;
+    (void)snprintf(ret_repository, 256, "%.*s", (int)length, name);
+    (void)snprintf(ret_tag, 128, "%s", colon ? colon + 1 : "latest");
+    return true;
+}
+
+static void say(const struct dk_progress *progress, const char *text)
+{
+    if (progress->said)
+        progress->said(progress->data, text);
+}
+
+enum nacre_status dk_sandbox_image(struct dk_client *client, const char *name,
+                                   const struct dk_progress *progress,
+                                   struct nacre_error *err)
+{
+    char repository[256], tag[128], shown[NACRE_SHOWN], text[sizeof(err->text) + 64];
+    struct nacre_error first;
+    enum nacre_status status;
+
+    if (!split(name, repository, tag))
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "'%s' can't be the name of an image to make: give name:tag",
+                          nacre_text_shown(shown, name));
+    say(progress, "building from " BASE);
+    status = from_dockerfile(client, name, progress->said ? progress : NULL, &first);
+    if (status == NACRE_OK || status == NACRE_ERR_USAGE || status == NACRE_ERR_MEMORY) {
+        if (status != NACRE_OK)
+            *err = first;
+        return status;
+    }
+    (void)snprintf(text, sizeof(text), "no registry: %s", first.text);
+    say(progress, text);
+    say(progress, "making it on this machine by mmdebstrap; that takes minutes");
+    status = from_mmdebstrap(client, repository, tag, err);
+    if (status == NACRE_OK)
+        return NACRE_OK;
+    (void)snprintf(text, sizeof(text), "%s", err->text);
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "neither way to make the image works: %.220s; and %.240s",
+                      first.text, text);
+}

@@ -1,0 +1,17 @@
+#ifndef DK_SANDBOX_IMAGE_H
+#define DK_SANDBOX_IMAGE_H
+
+#include "dk_api.h"
+
+/* What an image under way is called, until it gets its name. */
+#define DK_SANDBOX_PULLED "nacre-building:base"
+#define DK_SANDBOX_MADE_NAME "nacre-building"
+#define DK_SANDBOX_MADE_TAG "root"
+
+/* As nacre_container_image_build() has it; `progress` is there, its function may be NULL. */
+NACRE_MUST_CHECK enum nacre_status dk_sandbox_image(struct dk_client *client,
+                                                    const char *name,
+                                                    const struct dk_progress *progress,
+                                                    struct nacre_error *err);
+
+#endif

@@ -1,0 +1,46 @@
+#ifndef DK_SITE_H
+#define DK_SITE_H
+
+#include "dk_api.h"
+#include "dk_known.h"
+#include "dk_owner.h"
+#include "nacre/executor.h"
+#include "nt_masks.h"
+
+/*
+ * What all containers of an executor share: the engine, the file with our init, the
+ * covers.  Immutable once open but for what locks itself, and so usable from several
+ * threads.
+ */
+struct dk_site {
+    const struct nacre_executor_options *options; /* borrowed */
+    struct dk_client *client;
+    struct dk_owner *owner;
+    struct nt_covers covers;
+    struct dk_known known;
+    char init_path[NACRE_PATH_MAX];
+    char boot_id[64];
+    char home[NACRE_PATH_MAX]; /* "" when it is not known */
+    char **masked; /* NULL-terminated: what of /proc and /sys no guest sees */
+    bool is_cgroup2;  /* of the engine's machine */
+    bool has_filters; /* the kernel tells how many seccomp filters a process is under */
+    json_t *info;     /* the engine's own words */
+};
+
+/*
+ * Also removes what dead owners left in the engine.  NACRE_ERR_UNAVAILABLE says where the
+ * engine was looked for, and what to do.
+ */
+NACRE_MUST_CHECK enum nacre_status
+dk_site_open(const struct nacre_executor_options *options, struct dk_site **ret_site,
+             struct nacre_error *err);
+void dk_site_free(struct dk_site *site); /* accepts NULL */
+NACRE_OWNED(dk_site)
+
+/* Does the engine's info say so: "MemoryLimit", "PidsLimit", ... */
+bool dk_site_says(const struct dk_site *site, const char *key);
+
+/* A limit of disk space for a container's own layer: can the engine's driver do that? */
+bool dk_site_has_quota(const struct dk_site *site);
+
+#endif

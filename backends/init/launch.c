@@ -1,0 +1,217 @@
+/*
+ * The launcher: a small program of one thread that the host spawns, so that neither the
+ * host's size nor its threads matter.  It makes sandboxes to order until the host has
+ * gone, and reads from the host alone; no guest has run before init_main().
+ *
+ * Two processes.  This one, with the caller's rights, opens what only they can reach,
+ * makes the inner one and maps its ids.  The inner one (launch_inner.c) is pid 1 of the
+ * sandbox and, by CLONE_PARENT, a child of the host: nobody stands between the two.
+ *
+ * Most of the time that a sandbox takes is the kernel's, for its namespaces.  So the next
+ * pid 1 is made while nobody waits for it.  It has all namespaces but the mounts' and the
+ * cgroup's: it holds nothing that the host could want to unmount or remove.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "frame.h"
+#include "launch_ops.h"
+#include "nacre/own.h"
+
+#define CONTROL 0
+#define NOTHING 1 /* /dev/null */
+#define INNER 3   /* the socket to the next pid 1; without one it leads nowhere */
+#define NAMESPACES                                                                       \
+    (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
+
+int launch_channel = -1;
+
+_Noreturn void launch_fail(const char *step, const char *what)
+{
+    char text[512];
+    uint8_t bytes[FRAME_HEADER + sizeof(text) + 16];
+    const char *words = strerrordesc_np(errno);
+    struct pack pack = { .bytes = bytes + FRAME_HEADER,
+                         .size = sizeof(bytes) - FRAME_HEADER };
+    struct frame frame = { .type = FRAME_FAILED };
+
+    (void)snprintf(text, sizeof(text), "can't %s%s%.300s: %s", step, what ? " " : "",
+                   what ? what : "", words ? words : "unknown");
+    pack_text(&pack, text);
+    frame.size = (uint32_t)pack.used;
+    frame_header(bytes, &frame);
+    (void)!write(launch_channel, bytes, FRAME_HEADER + pack.used);
+    _exit(1);
+}
+
+void launch_read_spec(struct launch *launch, int spec_fd)
+{
+    struct unpack unpack = { 0 };
+    struct stat info;
+
+    if (fstat(spec_fd, &info) != 0 || info.st_size <= 0 ||
+        (uint64_t)info.st_size > SPEC_BYTES_MAX)
+        launch_fail("read the spec", NULL);
+    unpack.size = (size_t)info.st_size;
+    unpack.bytes = mmap(NULL, unpack.size, PROT_READ, MAP_PRIVATE, spec_fd, 0);
+    if (unpack.bytes == MAP_FAILED)
+        launch_fail("read the spec", NULL);
+    if (!spec_head_unpack(&unpack, &launch->head)) {
+        errno = EBADMSG;
+        launch_fail("read the spec", NULL);
+    }
+    launch->spec = unpack.bytes;
+    launch->spec_bytes = unpack.size;
+    launch->ops = unpack.bytes + unpack.used;
+    launch->op_bytes = unpack.size - unpack.used;
+}
+
+static void write_file(pid_t pid, const char *name, const char *text)
+{
+    char path[64];
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+        launch_fail("map the sandbox's ids by", name);
+}
+
+/* One id, the sandbox's own, onto itself: no other exists in there, root neither. */
+static void map_ids(const struct spec_head *head, pid_t pid)
+{
+    char text[80];
+
+    write_file(pid, "setgroups", "deny");
+    (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " 1", head->uid,
+                   head->uid);
+    write_file(pid, "uid_map", text);
+    (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " 1", head->gid,
+                   head->gid);
+    write_file(pid, "gid_map", text);
+}
+
+/* It waits at INNER.  The host learns of it by a pidfd: a number could have become a
+ * stranger's by the time that it waits for it. */
+static void make_inner(const struct spec_head *head)
+{
+    int pidfd = -1, pair[2];
+    struct clone_args args = {
+        .flags = NAMESPACES | CLONE_PARENT | CLONE_PIDFD,
+        .pidfd = (uintptr_t)&pidfd,
+    };
+    const char born = LAUNCH_BORN;
+    long pid;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        launch_fail("make a socket", NULL);
+    pid = syscall(SYS_clone3, &args, sizeof(args));
+    if (pid == 0) {
+        (void)dup2(NOTHING, CONTROL); /* its end is the launcher's end */
+        (void)close(pair[0]);
+        launch_inner(head, pair[1]);
+    }
+    if (pid < 0)
+        launch_fail("make the namespaces", NULL);
+    (void)close(pair[1]);
+    if (!pass_send(CONTROL, &born, 1, &pidfd, 1))
+        _exit(1); /* there is no host any more */
+    map_ids(head, (pid_t)pid);
+    if (!pass_send(pair[0], &born, 1, NULL, 0) || dup3(pair[0], INNER, O_CLOEXEC) < 0)
+        launch_fail("go on", NULL);
+}
+
+/* Messages to somebody who has not been told yet where failures go: it ends without a
+ * word when one is missing, and the host sees the channel's end. */
+static void give_order(const struct launch *launch, int spec_fd)
+{
+    const struct inner_order order = { launch->order, launch->tree_count };
+    int fds[LAUNCH_FDS_MAX + 2] = { launch_channel, spec_fd };
+    bool sent;
+
+    memcpy(fds + 2, launch->fds, launch->fd_count * sizeof(int));
+    sent = pass_send(INNER, &order, sizeof(order), fds, launch->fd_count + 2);
+    for (size_t done = 0; done < launch->tree_count && sent; done += PASS_FDS_MAX) {
+        size_t left = launch->tree_count - done;
+
+        sent = pass_send(INNER, "", 1, launch->trees + done,
+                         left < PASS_FDS_MAX ? left : PASS_FDS_MAX);
+    }
+    if (!sent)
+        launch_fail("hand the order on", NULL);
+}
+
+/* False when there is nobody any more. */
+static bool serve(struct launch *launch, bool *has_inner)
+{
+    static char hostname[HOST_NAME_MAX + 1];
+    int fds[LAUNCH_FDS_MAX + 2];
+    size_t count;
+
+    if (pass_receive(CONTROL, true, &launch->order, sizeof(launch->order), fds,
+                     NACRE_COUNT(fds), &count) != sizeof(launch->order) || count < 2)
+        return false;
+    launch_channel = fds[0];
+    launch->fd_count = count - 2;
+    memcpy(launch->fds, fds + 2, launch->fd_count * sizeof(int));
+    launch_read_spec(launch, fds[1]);
+    (void)snprintf(hostname, sizeof(hostname), "%s", launch->head.hostname);
+    launch->head.hostname = hostname;
+    launch_outside(launch);
+    if (!*has_inner)
+        make_inner(&launch->head);
+    give_order(launch, fds[1]);
+    /* Nothing of this sandbox is held any longer, nor seen by the next one. */
+    launch_channel = -1;
+    (void)munmap((void *)(uintptr_t)launch->spec, launch->spec_bytes);
+    (void)dup3(NOTHING, INNER, O_CLOEXEC);
+    (void)close_range(INNER + 1, ~0u, 0);
+    *has_inner = launch->order.again;
+    if (*has_inner)
+        make_inner(&launch->head);
+    (void)close_range(INNER + 1, ~0u, 0);
+    return true;
+}
+
+/* Neither directories of the host's nor what it has left open. */
+static bool begin(void)
+{
+    int null_fd;
+
+    if (close_range(CONTROL + 1, ~0u, 0) != 0 || chdir("/") != 0)
+        return false;
+    null_fd = open("/dev/null", O_RDWR);
+    (void)umask(0);
+    /* Those of root would stay in force on the host's files.  An ordinary user may not
+     * drop its own, and has no more than it had. */
+    return null_fd == NOTHING && dup2(NOTHING, 2) == 2 &&
+           dup3(NOTHING, INNER, O_CLOEXEC) == INNER &&
+           (setgroups(0, NULL) == 0 || errno == EPERM);
+}
+
+int launch_main(void)
+{
+    static struct launch launch;
+    bool has_inner = false;
+
+    if (!begin())
+        return 1;
+    do {
+        launch = (struct launch){ .root_fd = -1 };
+    } while (serve(&launch, &has_inner));
+    return 0;
+}

@@ -1,0 +1,163 @@
+/*
+ * A sandbox's pid 1 until it is init.  Its capabilities are those of its own user
+ * namespace and work on nothing outside it; what of the host's it may use it was given.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "init.h"
+#include "launch_ops.h"
+#include "nacre/own.h"
+#include "seccomp.h"
+
+/* The one interface of an empty network: a guest may talk to itself. */
+static bool raise_loopback(void)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+
+    return fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) == 0;
+}
+
+/* Swaps the roots and lets the old one go, with all that is mounted there. */
+static void change_root(const struct launch *launch)
+{
+    NACRE_AUTO(nacre_fd_guard) int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (old < 0 || fchdir(launch->root_fd) != 0 ||
+        syscall(SYS_pivot_root, ".", ".") != 0 || fchdir(old) != 0 ||
+        umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+        launch_fail("change the root", NULL);
+    /* The whole filesystem, not the mount alone: no other mount of it could write. */
+    if (launch->root_is_ours &&
+        mount(NULL, "/", NULL,
+              MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0)
+        launch_fail("make the root read-only", NULL);
+}
+
+/* init needs none: what it starts has its own uid, and it is pid 1. */
+static void drop_capabilities(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct none[2] = { 0 };
+
+    unsigned long cap = 0;
+
+    while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+        cap++;
+    /* EINVAL: past the last one that this kernel knows. */
+    if (errno != EINVAL || cap == 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
+        syscall(SYS_capset, &header, none) != 0)
+        launch_fail("drop the capabilities", NULL);
+}
+
+/* The commands' own walls, around pid 1 as well: they are inherited, for each command
+ * they would cost 0.3 ms, and what pid 1 reports is seen from behind them. */
+static void raise_walls(struct launch *launch)
+{
+    int ruleset = launch_ruleset(launch);
+    struct nacre_error err;
+
+    drop_capabilities();
+    /* The second net; it is tied to the thread that spawned, and the channel's end is
+     * the first. */
+    if (!launch->order.loose && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        launch_fail("follow the owner", NULL);
+    if (ruleset >= 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+        launch_fail("use Landlock", NULL);
+    if (nacre_seccomp_install(nacre_seccomp_program(NACRE_SECCOMP_NATIVE), &err) !=
+        NACRE_OK) {
+        errno = err.sys_errno;
+        launch_fail("filter system calls", NULL);
+    }
+}
+
+/* What is the same for every sandbox of this user.  Nobody could be told of a failure
+ * yet: it is kept. */
+static const char *settle(const struct spec_head *head)
+{
+    gid_t gid = (gid_t)head->gid;
+    uid_t uid = (uid_t)head->uid;
+
+    /* Root's own id is not mapped, so this gives no capability away. */
+    if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+        return "become the sandbox's user";
+    if (setsid() < 0)
+        return "make a session";
+    if (sethostname(head->hostname, strlen(head->hostname)) != 0)
+        return "set the host's name";
+    return raise_loopback() ? NULL : "raise the loopback interface";
+}
+
+/* Ends without a word when the launcher is gone. */
+static void receive_order(struct launch *launch, int socket)
+{
+    struct inner_order order;
+    int fds[LAUNCH_FDS_MAX + 2];
+    size_t count;
+    char byte;
+
+    if (pass_receive(socket, true, &order, sizeof(order), fds, NACRE_COUNT(fds),
+                     &count) != sizeof(order) || count < 2)
+        _exit(1);
+    launch_channel = fds[0];
+    launch->fd_count = count - 2;
+    memcpy(launch->fds, fds + 2, launch->fd_count * sizeof(int));
+    launch->order = order.order;
+    while (launch->tree_count < order.tree_count) {
+        size_t room = LAUNCH_TREES_MAX - launch->tree_count;
+
+        if (pass_receive(socket, true, &byte, 1, launch->trees + launch->tree_count, room,
+                         &count) != 1 || count == 0)
+            _exit(1);
+        launch->tree_count += count;
+    }
+    launch_read_spec(launch, fds[1]);
+}
+
+_Noreturn void launch_inner(const struct spec_head *head, int socket)
+{
+    static struct launch launch = { .root_fd = -1, .scratch_fd = -1, .cover_dir_fd = -1,
+                                    .cover_file_fd = -1 };
+    const struct init_place place = { .is_pid1 = true, .walls = true, .held = true,
+                                      .landlock_fd = -1 };
+    const char *failed;
+    size_t count;
+    char go;
+    int number;
+
+    /* Without its ids mapped it is nobody, and with the launcher gone it never will be
+     * somebody. */
+    if (pass_receive(socket, true, &go, 1, NULL, 0, &count) != 1)
+        _exit(1);
+    failed = settle(head);
+    number = errno;
+    receive_order(&launch, socket);
+    errno = number;
+    if (failed)
+        launch_fail(failed, NULL);
+    if (launch.head.uid != head->uid || launch.head.gid != head->gid) {
+        errno = EBADMSG;
+        launch_fail("be another user", NULL);
+    }
+    if (unshare(CLONE_NEWNS) != 0)
+        launch_fail("make a mount namespace", NULL);
+    if (dup2(launch_channel, 0) < 0 || dup2(launch_channel, 1) < 0)
+        launch_fail("take the channel", NULL);
+    launch_inside(&launch);
+    change_root(&launch);
+    raise_walls(&launch);
+    _exit(init_main(&place));
+}

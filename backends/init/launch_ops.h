@@ -1,0 +1,60 @@
+#ifndef NACRE_INIT_LAUNCH_OPS_H
+#define NACRE_INIT_LAUNCH_OPS_H
+
+#include "landlock.h"
+#include "pass.h"
+#include "spec.h"
+
+#define LAUNCH_TREES_MAX 512 /* binds of one sandbox */
+#define LAUNCH_RULES_MAX 512
+
+/* A sandbox in the making.  Everything that fails ends the process by launch_fail(). */
+struct launch {
+    struct spec_head head;
+    const uint8_t *spec;
+    size_t spec_bytes;
+    const uint8_t *ops; /* packed, head.op_count of them; in the spec */
+    size_t op_bytes;
+    struct launch_order order;
+    int fds[LAUNCH_FDS_MAX];
+    size_t fd_count;
+
+    int trees[LAUNCH_TREES_MAX]; /* of the TREE operations in their order; all or none */
+    size_t tree_count;
+    int root_fd;                 /* of the sandbox's root; -1: not yet */
+    bool root_is_ours;           /* a tmpfs of the sandbox, not a tree of the host's */
+    int scratch_fd, cover_dir_fd, cover_file_fd;
+    unsigned privates;
+    struct nacre_landlock_rule rules[LAUNCH_RULES_MAX];
+    size_t rule_count;
+};
+
+/* Where failures are told: the channel of the sandbox in the making; -1: nowhere yet. */
+extern int launch_channel;
+
+/* Tells the owner by a FAILED frame what could not be done, with the errno of the moment;
+ * nothing was executed.  `what` may be NULL. */
+_Noreturn void launch_fail(const char *step, const char *what);
+
+/* The spec in `spec_fd`, mapped. */
+void launch_read_spec(struct launch *launch, int spec_fd);
+/* What goes further with the caller's own privileges: the trees.  None without them. */
+void launch_outside(struct launch *launch);
+/* What is done as the sandbox's own user, in its namespaces. */
+void launch_inside(struct launch *launch);
+/* The second wall: what may be done where, as the operations say; -1 without one. */
+int launch_ruleset(struct launch *launch);
+
+
+/*
+ * launch_inner.c: the life of a sandbox's pid 1.  Over `socket` it is told to go on, when
+ * its ids are mapped, and then given its order: a struct inner_order with the channel,
+ * the spec and the spec's fds, and the trees in messages of PASS_FDS_MAX.
+ */
+struct inner_order {
+    struct launch_order order;
+    size_t tree_count;
+};
+_Noreturn void launch_inner(const struct spec_head *head, int socket);
+
+#endif

@@ -1,0 +1,24 @@
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "init.h"
+#include "launch.h"
+
+int main(int argc, char **argv)
+{
+    struct init_place place = { .is_pid1 = getpid() == 1, .walls = true,
+                                .landlock_fd = -1 };
+
+    if (argc == 2 && strcmp(argv[1], "launch") == 0)
+        return launch_main();
+    if (argc == 2 && strcmp(argv[1], "none") == 0)
+        place.walls = false;
+    else if (argc != 1) {
+        (void)fputs("nacre-init: expected no argument, \"launch\" or \"none\"; nacre "
+                    "starts it, as the first process of a sandbox\n",
+                    stderr);
+        return 2;
+    }
+    return init_main(&place);
+}

@@ -1,0 +1,137 @@
+/* Asks the kernel, before any guest has run; names that the questions hold are the
+ * owner's, what lies there may be anything. */
+#include "probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "fds.h"
+#include "nacre/own.h"
+
+#define ST_VALID 0x20 /* the kernel's own mark in f_flags, which statvfs() hides */
+
+/* Question and answer with their counts; static: there is one probe in each process. */
+static uint8_t packed[ANSWER_BYTES_MAX + CONFIG_BYTES_MAX];
+static char text[ANSWER_BYTES_MAX];
+
+static bool write_all(int fd, const void *bytes, size_t count)
+{
+    const uint8_t *at = bytes;
+
+    while (count > 0) {
+        ssize_t done = write(fd, at, count);
+
+        if (done < 0 && errno != EINTR)
+            return false;
+        if (done > 0) {
+            at += done;
+            count -= (size_t)done;
+        }
+    }
+    return true;
+}
+
+static size_t error_text(void)
+{
+    const char *name = strerrorname_np(errno);
+
+    return (size_t)snprintf(text, sizeof(text), "error %s", name ? name : "EIO");
+}
+
+static size_t answer_file(const char *path)
+{
+    /* A FIFO must not hold the probe up, nor a terminal become its own. */
+    NACRE_AUTO(nacre_fd_guard)
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    size_t used = 0;
+
+    if (fd < 0)
+        return error_text();
+    while (used < sizeof(text)) {
+        ssize_t count = read(fd, text + used, sizeof(text) - used);
+
+        if (count < 0)
+            return error_text();
+        if (count == 0)
+            break;
+        used += (size_t)count;
+    }
+    return used;
+}
+
+static size_t answer_stat(const char *path)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat file;
+    struct statfs fs;
+
+    if (fd < 0 || fstat(fd, &file) < 0 || fstatfs(fd, &fs) < 0)
+        return error_text();
+    return (size_t)snprintf(
+        text, sizeof(text),
+        "%" PRIu64 " %" PRIu64 " %o %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+        (uint64_t)file.st_dev, (uint64_t)file.st_ino, file.st_mode, file.st_uid,
+        file.st_gid, (uint64_t)fs.f_type, (uint64_t)fs.f_flags & ~(uint64_t)ST_VALID,
+        (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize, (uint64_t)fs.f_files);
+}
+
+static size_t answer_to(const char *question)
+{
+    if (strncmp(question, "file ", 5) == 0)
+        return answer_file(question + 5);
+    if (strncmp(question, "stat ", 5) == 0)
+        return answer_stat(question + 5);
+    errno = EINVAL;
+    return error_text();
+}
+
+static _Noreturn void fail(int fd, const char *what)
+{
+    char said[256];
+    int count = snprintf(said, sizeof(said), "%c%s: %s", PROBE_FAILED, what,
+                         strerrordesc_np(errno));
+
+    (void)write_all(fd, said, (size_t)count);
+    _exit(1);
+}
+
+bool probe_answer(const struct init_config *config, int fd)
+{
+    const char kind = PROBE_REPORT;
+    size_t total = 0;
+
+    if (!write_all(fd, &kind, 1))
+        return false;
+    for (size_t i = 0; i < config->question_count; i++) {
+        struct pack pack = { .bytes = packed, .size = sizeof(packed) };
+        struct init_answer answer = {
+            .question = config->questions[i],
+            .count = answer_to(config->questions[i]),
+            .text = text,
+        };
+
+        total += init_answer_pack(&pack, &answer) ? pack.used : REPORT_BYTES_MAX + 1;
+        if (total > REPORT_BYTES_MAX || !write_all(fd, packed, pack.used))
+            return false;
+    }
+    return true;
+}
+
+_Noreturn void probe_main(const struct walls *walls, const struct init_config *config,
+                          int fd)
+{
+    const char *failed = walls_lower(walls, NULL, 0);
+
+    if (!failed)
+        failed = walls_close(walls);
+    if (failed)
+        fail(fd, failed);
+    fds_keep(&fd, 1);
+    _exit(probe_answer(config, fd) ? 0 : 1);
+}

@@ -1,0 +1,97 @@
+#ifndef NACRE_NATIVE_BOX_H
+#define NACRE_NATIVE_BOX_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "config.h"
+#include "nacre/error.h"
+#include "nacre/plan.h"
+#include "nacre/result.h"
+
+/*
+ * A sandbox with our init in it, as its one owner sees it: through the channel.  Process,
+ * container and none all run their commands here; they differ in how the sandbox came to
+ * be.  What comes through the channel is believed as little as a guest: every frame may
+ * be forged by one that took init over.
+ */
+
+/* The stream under the channel.  Non-blocking; errno as read() and write() have it. */
+struct nt_stream_ops {
+    ssize_t (*read)(void *stream, void *bytes, size_t count);
+    ssize_t (*write)(void *stream, const void *bytes, size_t count);
+    int (*poll_fd)(void *stream);
+    void (*close)(void *stream); /* frees it */
+};
+struct nt_stream {
+    const struct nt_stream_ops *ops;
+    void *stream;
+};
+/* A socket or a pipe of two ends; takes the fd. */
+NACRE_MUST_CHECK enum nacre_status nt_stream_fd(int fd, struct nt_stream *ret_stream,
+                                                struct nacre_error *err);
+
+struct nt_box;
+
+/*
+ * Takes `stream` (closed on failure too), sends the configuration and waits for the
+ * report until `deadline_ns` (nacre_clock_ns).  No command has run yet: judge the report,
+ * and free the box if it is not as planned.  NACRE_ERR_PROTOCOL-like trouble (frames that
+ * are none, a report that is cut) is NACRE_ERR_IO with a sentence.  `cancelled` may be
+ * NULL; a number in it ends the wait.
+ */
+NACRE_MUST_CHECK enum nacre_status nt_box_open(struct nt_stream *stream,
+                                               const struct init_config *config,
+                                               uint64_t deadline_ns,
+                                               const _Atomic int *cancelled,
+                                               struct nt_box **ret_box,
+                                               struct nacre_error *err);
+
+/* Closes the stream: init sees it, kills everything and leaves.  Accepts NULL.  No run
+ * is under way. */
+void nt_box_free(struct nt_box *box);
+NACRE_OWNED(nt_box)
+
+/* The answer to `question`, as it was asked; NULL when init gave none.  Terminated;
+ * lives as long as the box. */
+const char *nt_box_answer(const struct nt_box *box, const char *question,
+                          size_t *ret_count);
+
+struct nt_command {
+    struct init_start start;
+    uint64_t output_bytes_max; /* both streams together, cut at the byte */
+    const struct nacre_request *request; /* input_fd, on_output, stream_only */
+    const _Atomic int *cancelled;        /* a signal's number ends the command */
+    /* Asked about every 100 ms while the command runs; true: something that the sandbox
+     * stands on has changed, `reason` says what.  May be NULL. */
+    bool (*disturbed)(void *data, char *reason, size_t size);
+    void *disturbed_data;
+};
+
+/*
+ * Runs a command to its end.  Several threads may do so at once; whoever waits also
+ * moves the others' frames, so no thread of its own is needed.  The owner's beat is sent
+ * while any command runs, and by nt_box_beat() between them.
+ *
+ * NACRE_OK: outcome (EXITED, TIMED_OUT, OUTPUT_LIMIT, OUT_OF_MEMORY when the kernel
+ * killed for memory, KILLED), exit_status, signal, output, errors, output_cut, reason
+ * and usage (cpu, memory peak, bytes) are filled.  NACRE_ERR_NOT_FOUND or
+ * NACRE_ERR_NOT_RUNNABLE: the program is not there or can't be executed; nothing ran.
+ * NACRE_ERR_DENIED-like refusals of init (a mask that fell off, a wall) are
+ * NACRE_ERR_UNAVAILABLE, nothing ran, and the box is spent.  NACRE_ERR_IO: the channel
+ * broke; the box is spent, and the command's effects are unknown.
+ */
+NACRE_MUST_CHECK enum nacre_status nt_box_run(struct nt_box *box,
+                                              const struct nt_command *command,
+                                              struct nacre_result *result,
+                                              struct nacre_error *err);
+
+/* A command that init could not end within its grace (2 s past the deadline or the kill)
+ * or a channel that broke: only the sandbox as a whole can be ended now. */
+bool nt_box_is_spent(const struct nt_box *box);
+
+/* To be called at least every second by whoever keeps the box warm.  False: it is
+ * spent. */
+bool nt_box_beat(struct nt_box *box);
+
+#endif

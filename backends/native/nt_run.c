@@ -1,0 +1,466 @@
+/*
+ * One command from its start to its end, in the thread of whoever asked for it.  The
+ * guest's output is its own business: it is counted, cut and handed on, never read.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "nacre/clock.h"
+#include "nt_private.h"
+#include "nt_result.h"
+
+#define SLICE_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
+#define GRACE_NS (2 * NACRE_NS_PER_S)    /* for init to end what has to end */
+#define INPUT_BYTES 16384
+#define BACKLOG_MAX FRAME_WINDOW /* no input is read while more waits to be sent */
+
+struct call {
+    struct nt_box *box;
+    const struct nt_command *command;
+    struct nacre_result *result;
+    struct nt_run run;
+    struct nacre_buf taken;       /* what was pending, being handed on */
+    uint64_t ungiven[FRAME_LANES]; /* taken, and not told to init yet */
+
+    uint64_t output_bytes, output_bytes_max, input_bytes;
+    bool input_open, input_may_wait;
+
+    uint64_t limit_ns; /* init has to have ended it by then */
+    uint64_t disturbed_ns;
+    enum nt_kill kill;
+    int signal;
+    char reason[512];
+    struct nacre_error failure; /* for NT_KILL_FAILED */
+};
+
+static void lock(struct call *call)
+{
+    (void)pthread_mutex_lock(&call->box->lock);
+}
+
+static void unlock(struct call *call)
+{
+    (void)pthread_mutex_unlock(&call->box->lock);
+}
+
+static bool is_over(const struct call *call)
+{
+    return call->run.over || atomic_load(&call->box->spent);
+}
+
+/* Somebody else has to move the frames from here on. */
+static void give_up_lead(struct call *call)
+{
+    struct nt_box *box = call->box;
+
+    if (box->leader != &call->run)
+        return;
+    box->leader = NULL;
+    for (struct nt_run *run = box->runs; run; run = run->next)
+        if (run != &call->run) {
+            nt_run_poke(run);
+            return;
+        }
+}
+
+/* ---- ending it before its end ---- */
+
+static void kill_it(struct call *call, enum nt_kill kill, int number, const char *reason)
+{
+    if (call->kill != NT_KILL_NONE)
+        return;
+    call->kill = kill;
+    call->signal = number;
+    (void)snprintf(call->reason, sizeof(call->reason), "%s", reason);
+    call->limit_ns = nacre_clock_ns() + GRACE_NS;
+    if (!call->run.over)
+        nt_wire_send(call->box, FRAME_KILL, 0, call->run.id, NULL, 0);
+}
+
+static bool is_disturbed(struct call *call, uint64_t now, char *reason, size_t size)
+{
+    const struct nt_command *command = call->command;
+    bool disturbed;
+
+    if (!command->disturbed || now < call->disturbed_ns)
+        return false;
+    call->disturbed_ns = now + SLICE_NS;
+    give_up_lead(call);
+    unlock(call);
+    disturbed = command->disturbed(command->disturbed_data, reason, size);
+    lock(call);
+    return disturbed;
+}
+
+static void look_around(struct call *call)
+{
+    const _Atomic int *all = call->command->cancelled;
+    const _Atomic int *this = call->command->request->cancelled;
+    int number = all ? atomic_load(all) : 0;
+    uint64_t now = nacre_clock_ns();
+    char reason[sizeof(call->reason)] = "";
+
+    nt_wire_beat(call->box, now);
+    if (number == 0 && this)
+        number = atomic_load(this);
+    if (number != 0)
+        kill_it(call, NT_KILL_CANCELLED, number, "cancelled");
+    if (call->kill == NT_KILL_NONE && is_disturbed(call, now, reason, sizeof(reason)))
+        kill_it(call, NT_KILL_DISTURBED, SIGKILL, reason);
+    if (now < call->limit_ns || is_over(call))
+        return;
+    if (call->kill == NT_KILL_NONE) {
+        call->kill = NT_KILL_OVERRUN;
+        (void)snprintf(call->reason, sizeof(call->reason),
+                       "init did not end it in time: the sandbox is given up");
+    }
+    nt_box_break(call->box, "init did not end a command within %" PRIu64
+                            " s: the sandbox is given up",
+                 (uint64_t)(GRACE_NS / NACRE_NS_PER_S));
+}
+
+/* ---- what it writes ---- */
+
+/* The first byte over the limit ends it; what came before is kept. */
+static void hand_on(struct call *call, uint32_t lane, const char *bytes, size_t count)
+{
+    const struct nacre_request *request = call->command->request;
+    struct nacre_result *result = call->result;
+    uint64_t room = call->output_bytes_max - call->output_bytes;
+    size_t part = count < room ? count : (size_t)room;
+
+    if (call->failure.status != NACRE_OK)
+        return;
+    result->output_cut |= part < count;
+    call->output_bytes += part;
+    if (part == 0)
+        return;
+    if (!request->stream_only &&
+        nacre_buf_add(lane == 1 ? &result->output : &result->errors, bytes, part,
+                      &call->failure) != NACRE_OK)
+        return;
+    if (request->on_output)
+        request->on_output(request->on_output_data, (int)lane, bytes, part);
+}
+
+static void hand_on_taken(struct call *call)
+{
+    for (size_t at = 0; at < call->taken.size;) {
+        struct nt_chunk head;
+
+        memcpy(&head, call->taken.bytes + at, sizeof(head));
+        at += sizeof(head);
+        hand_on(call, head.lane, call->taken.bytes + at, head.size);
+        at += head.size;
+        call->ungiven[head.lane] += head.size;
+    }
+    call->taken.size = 0;
+    call->taken.bytes[0] = '\0';
+}
+
+/* In halves of a window: a frame for every read would cost more than the bytes. */
+static void give_credit(struct call *call)
+{
+    for (uint8_t lane = 1; lane < FRAME_LANES; lane++) {
+        struct nt_run *run = &call->run;
+
+        if (call->ungiven[lane] < FRAME_WINDOW / 2 || run->over || run->ended[lane])
+            continue;
+        run->window[lane] += call->ungiven[lane];
+        nt_wire_send_u64(call->box, FRAME_CREDIT, lane, run->id, call->ungiven[lane]);
+        call->ungiven[lane] = 0;
+    }
+}
+
+static void take_output(struct call *call)
+{
+    struct nt_run *run = &call->run;
+    struct nacre_buf empty = call->taken;
+
+    if (run->pending.size == 0)
+        return;
+    call->taken = run->pending;
+    run->pending = empty;
+    run->pending_last = NT_NO_CHUNK;
+    /* A caller's function may take its time. */
+    if (call->command->request->on_output)
+        give_up_lead(call);
+    unlock(call);
+    hand_on_taken(call);
+    lock(call);
+    if (call->failure.status != NACRE_OK)
+        kill_it(call, NT_KILL_FAILED, 0, "");
+    else if (call->result->output_cut)
+        kill_it(call, NT_KILL_OUTPUT, 0, "");
+    give_credit(call);
+}
+
+/* ---- what it reads ---- */
+
+static bool wants_input(struct call *call)
+{
+    struct nt_run *run = &call->run;
+    /* Not before it has started: what a command that is refused would have read stays. */
+    bool could = call->input_open && run->started && !run->over &&
+                 call->kill == NT_KILL_NONE && run->window[0] > 0;
+
+    run->starved = could && nt_wire_backlog(call->box) >= BACKLOG_MAX;
+    return could && !run->starved;
+}
+
+/* Never waits, also when somebody else empties the pipe between poll() and here. */
+static ssize_t read_input(const struct call *call, void *bytes, size_t count)
+{
+    int fd = call->command->request->input_fd;
+    struct iovec part = { bytes, count };
+    ssize_t got;
+
+    if (!call->input_may_wait)
+        return read(fd, bytes, count);
+    got = preadv2(fd, &part, 1, -1, RWF_NOWAIT);
+    /* Terminals, and pipes of older kernels: poll() has said that there is something. */
+    return got < 0 && errno == EOPNOTSUPP ? read(fd, bytes, count) : got;
+}
+
+/* The lock is not held: a disk may be slow. */
+static void pump_input(struct call *call)
+{
+    struct nt_run *run = &call->run;
+    char bytes[INPUT_BYTES];
+    size_t room = run->window[0] < sizeof(bytes) ? run->window[0] : sizeof(bytes);
+    ssize_t got;
+
+    unlock(call);
+    got = read_input(call, bytes, room);
+    lock(call);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        call->input_open = false;
+        if (!run->over)
+            nt_wire_send(call->box, FRAME_END, 0, run->id, NULL, 0);
+        return;
+    }
+    call->input_bytes += (uint64_t)got;
+    run->window[0] -= (uint64_t)got;
+    if (!run->over)
+        nt_wire_send(call->box, FRAME_DATA, 0, run->id, bytes, (size_t)got);
+}
+
+/* ---- waiting ---- */
+
+static void drain_pokes(struct nt_run *run)
+{
+    eventfd_t count;
+
+    if (run->poked)
+        (void)eventfd_read(run->wake_fd, &count);
+    run->poked = false;
+}
+
+/* Moves frames if nobody else does, and sleeps until there is something to do. */
+static void step(struct call *call)
+{
+    struct nt_box *box = call->box;
+    struct nt_run *run = &call->run;
+    struct pollfd ready[3] = { { .fd = run->wake_fd, .events = POLLIN },
+                               { .fd = -1 },
+                               { .fd = -1, .events = POLLIN } };
+    uint64_t until = nacre_clock_ns() + SLICE_NS;
+    struct timespec wait = { 0, 0 };
+    bool moved = false;
+
+    if (!box->leader)
+        box->leader = run;
+    if (box->leader == run) {
+        nt_wire_flush(box);
+        moved = nt_wire_read(box);
+        ready[1].fd = box->stream.ops->poll_fd(box->stream.stream);
+        ready[1].events = nt_wire_backlog(box) > 0 ? POLLIN | POLLOUT : POLLIN;
+    }
+    if (wants_input(call))
+        ready[2].fd = call->command->request->input_fd;
+    /* Also after something came: so that others get the lock, and the input its turn. */
+    if (!moved && !is_over(call))
+        wait = nacre_clock_until(until < call->limit_ns ? until : call->limit_ns);
+    unlock(call);
+    if (ppoll(ready, 3, &wait, NULL) < 0)
+        ready[2].revents = 0;
+    lock(call);
+    drain_pokes(run);
+    if (ready[2].revents && wants_input(call))
+        pump_input(call);
+}
+
+static void attend(struct call *call)
+{
+    lock(call);
+    while (!is_over(call)) {
+        look_around(call);
+        step(call);
+        take_output(call);
+    }
+    take_output(call);
+    give_up_lead(call);
+    if (!call->run.over) {
+        struct nt_run **at = &call->box->runs;
+
+        while (*at != &call->run)
+            at = &(*at)->next;
+        *at = call->run.next;
+    }
+    unlock(call);
+}
+
+/* ---- its beginning and its end ---- */
+
+static enum nacre_status pack_start(const struct nt_command *command, uint8_t **ret_bytes,
+                                    size_t *ret_count, struct nacre_error *err)
+{
+    struct init_start start = command->start;
+    const char *const *const lists[] = { start.arguments, start.environment };
+    size_t size = 16 * sizeof(uint64_t) + strlen(start.directory) + 1, texts = 0;
+    struct pack pack;
+
+    assert(start.arguments && start.arguments[0]);
+    for (size_t i = 0; i < NACRE_COUNT(lists); i++)
+        for (size_t k = 0; lists[i] && lists[i][k]; k++, texts++)
+            size += sizeof(uint64_t) + strlen(lists[i][k]) + 1;
+    if (size > START_BYTES_MAX || texts > CONFIG_LIST_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "arguments and environment are over %zu bytes or %d texts",
+                          START_BYTES_MAX, CONFIG_LIST_MAX);
+    pack = (struct pack){ .bytes = malloc(size), .size = size };
+    if (!pack.bytes)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a command of %zu bytes", size);
+    start.input = command->request->input_fd >= 0;
+    (void)init_start_pack(&pack, &start);
+    assert(!pack.failed);
+    *ret_bytes = pack.bytes;
+    *ret_count = pack.used;
+    return NACRE_OK;
+}
+
+static void prepare_result(struct call *call)
+{
+    struct nacre_result *result = call->result;
+
+    call->output_bytes_max = call->command->output_bytes_max < NACRE_BUF_LIMIT_MAX
+                                 ? call->command->output_bytes_max
+                                 : NACRE_BUF_LIMIT_MAX;
+    nacre_buf_clear(&result->output);
+    nacre_buf_clear(&result->errors);
+    result->output.size_max = (size_t)call->output_bytes_max;
+    result->errors.size_max = (size_t)call->output_bytes_max;
+    result->output_cut = false;
+    result->reason[0] = '\0';
+}
+
+static void prepare(struct call *call)
+{
+    const struct nt_command *command = call->command;
+    uint64_t now = nacre_clock_ns(), wall_ms = command->start.wall_ms_max;
+    uint64_t most_ms = (UINT64_MAX - now - GRACE_NS) / NACRE_NS_PER_MS;
+    struct stat info;
+
+    prepare_result(call);
+    call->limit_ns =
+        now + (wall_ms < most_ms ? wall_ms : most_ms) * NACRE_NS_PER_MS + GRACE_NS;
+    call->input_open = command->request->input_fd >= 0;
+    call->input_may_wait = call->input_open &&
+                           fstat(command->request->input_fd, &info) == 0 &&
+                           (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) ||
+                            S_ISCHR(info.st_mode));
+    call->taken.size_max = NT_PENDING_MAX;
+    call->run.pending.size_max = NT_PENDING_MAX;
+    call->run.pending_last = NT_NO_CHUNK;
+    for (size_t i = 0; i < FRAME_LANES; i++)
+        call->run.window[i] = FRAME_WINDOW;
+}
+
+static enum nacre_status begin(struct call *call, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) uint8_t *bytes = NULL;
+    struct nt_box *box = call->box;
+    size_t count = 0;
+    enum nacre_status status = pack_start(call->command, &bytes, &count, err);
+
+    if (status == NACRE_OK)
+        status = nacre_random(call->run.id, sizeof(call->run.id), err);
+    if (status != NACRE_OK)
+        return status;
+    lock(call);
+    if (atomic_load(&box->spent)) {
+        errno = 0;
+        status = nacre_fail(err, NACRE_ERR_IO, "%s", box->why);
+    } else {
+        call->run.next = box->runs;
+        box->runs = &call->run;
+        nt_wire_send_message(box, FRAME_START, call->run.id, bytes, count);
+    }
+    unlock(call);
+    return status;
+}
+
+static enum nacre_status finish(struct call *call, struct nacre_error *err)
+{
+    struct nacre_result *result = call->result;
+    const struct nt_run *run = &call->run;
+    enum nacre_status status;
+    bool spent;
+
+    result->usage.bytes_read = call->input_bytes;
+    result->usage.bytes_written = call->output_bytes;
+    if (run->over && !run->refused)
+        nt_result_usage(&run->exit, result);
+    if (run->refused) {
+        status = nt_result_refused(run, &call->command->start, &spent, err);
+        lock(call);
+        if (spent)
+            nt_box_break(call->box, "%.300s", err->text);
+        unlock(call);
+        return status;
+    }
+    if (call->kill == NT_KILL_FAILED) {
+        *err = call->failure;
+        return err->status;
+    }
+    if (call->kill != NT_KILL_NONE) {
+        nt_result_killed(call->kill, call->signal, call->reason, result);
+        return NACRE_OK;
+    }
+    if (!run->over) {
+        errno = 0;
+        return nacre_fail(err, NACRE_ERR_IO, "%s", call->box->why);
+    }
+    nt_result_exit(&run->exit, result);
+    return NACRE_OK;
+}
+
+enum nacre_status nt_box_run(struct nt_box *box, const struct nt_command *command,
+                             struct nacre_result *result, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct call call = { .box = box, .command = command, .result = result };
+    enum nacre_status status;
+
+    if (wake_fd < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "can't watch over a command");
+    call.run.wake_fd = wake_fd;
+    prepare(&call);
+    status = begin(&call, err);
+    if (status != NACRE_OK)
+        return status;
+    attend(&call);
+    nacre_buf_clear(&call.taken);
+    nacre_buf_clear(&call.run.pending);
+    return finish(&call, err);
+}

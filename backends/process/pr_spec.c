@@ -1,0 +1,517 @@
+/* Trusts the plan, which is sealed; of the host's filesystems, the fds alone. */
+#include "pr_spec.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "nacre/path.h"
+#include "nacre/text.h"
+#include "pr_mountinfo.h"
+#include "pr_root.h"
+
+#define OPS_MAX 65536
+#define MAY_RUN (SPEC_MAY_READ | SPEC_MAY_EXECUTE)
+
+void pr_spec_clear(struct pr_spec *spec)
+{
+    for (size_t i = 0; i < spec->text_count; i++)
+        free(spec->texts[i]);
+    free(spec->texts);
+    free(spec->ops);
+    *spec = (struct pr_spec){ 0 };
+}
+
+/* A spec in the making: the first failure sticks. */
+struct making {
+    const struct pr_spec_input *input;
+    struct pr_spec *spec;
+    enum nacre_status status;
+    struct nacre_error *err;
+};
+
+static void fail_memory(struct making *making)
+{
+    if (making->status == NACRE_OK)
+        making->status = nacre_fail(making->err, NACRE_ERR_MEMORY, "a sandbox's spec");
+}
+
+static const char *keep(struct making *making, const char *text)
+{
+    struct pr_spec *spec = making->spec;
+    char *copy = strdup(text);
+
+    if (spec->text_count == spec->text_room) {
+        size_t room = 2 * spec->text_room + 64;
+        char **grown = realloc(spec->texts, room * sizeof(*grown));
+
+        if (grown) {
+            spec->texts = grown;
+            spec->text_room = room;
+        }
+    }
+    if (!copy || spec->text_count == spec->text_room) {
+        free(copy);
+        fail_memory(making);
+        return "";
+    }
+    spec->texts[spec->text_count++] = copy;
+    return copy;
+}
+
+/* Texts of `op` are copied. */
+static void add(struct making *making, struct spec_op op)
+{
+    struct pr_spec *spec = making->spec;
+
+    if (spec->op_count == spec->op_room && spec->op_count < OPS_MAX) {
+        size_t room = 2 * spec->op_room + 96;
+        struct spec_op *grown = realloc(spec->ops, room * sizeof(*grown));
+
+        if (grown) {
+            spec->ops = grown;
+            spec->op_room = room;
+        }
+    }
+    if (making->status == NACRE_OK && spec->op_count == OPS_MAX)
+        making->status = nacre_fail(making->err, NACRE_ERR_TOO_BIG,
+                                    "over %d mounts and denied paths", OPS_MAX);
+    else if (spec->op_count == spec->op_room)
+        fail_memory(making);
+    if (making->status != NACRE_OK)
+        return;
+    op.text = op.text ? keep(making, op.text) : "";
+    op.target = op.target ? keep(making, op.target) : "";
+    spec->ops[spec->op_count++] = op;
+}
+
+static uint64_t add_fd(struct making *making, int fd)
+{
+    struct pr_spec *spec = making->spec;
+
+    if (spec->fd_count == LAUNCH_FDS_MAX) {
+        if (making->status == NACRE_OK)
+            making->status = nacre_fail(making->err, NACRE_ERR_TOO_BIG,
+                                        "over %d mounts", LAUNCH_FDS_MAX);
+        return SPEC_NO_FD;
+    }
+    spec->fds[spec->fd_count] = fd;
+    return spec->fd_count++;
+}
+
+static void identify(struct making *making, int fd, struct spec_op *op)
+{
+    struct stat info;
+
+    if (fstat(fd, &info) != 0) {
+        if (making->status == NACRE_OK)
+            making->status = nacre_fail(making->err, NACRE_ERR_IO, "a mount");
+        return;
+    }
+    op->device = info.st_dev;
+    op->inode = info.st_ino;
+}
+
+/* ---- the built-in part of the root ---- */
+
+/* `top` above `path`, or the same, both without a slash at the start. */
+static bool is_at_or_below(const char *path, const char *top)
+{
+    size_t length = strlen(top);
+
+    return strncmp(path, top, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+static bool is_mounted(const struct nacre_plan *plan, const char *target)
+{
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (strcmp(plan->mounts[i].guest + 1, target) == 0)
+            return true;
+    return false;
+}
+
+static void add_host(struct making *making, const struct pr_root_entry *entry)
+{
+    char path[64], link[NACRE_PATH_MAX];
+    struct spec_op op = { .kind = SPEC_TREE,
+                          .fd = SPEC_NO_FD,
+                          .text = path,
+                          .target = entry->path,
+                          .flags = entry->flags | SPEC_MAKE };
+    struct stat info;
+    ssize_t length;
+
+    (void)snprintf(path, sizeof(path), "/%s", entry->path);
+    if (lstat(path, &info) != 0)
+        return;
+    if (S_ISLNK(info.st_mode)) {
+        length = readlink(path, link, sizeof(link) - 1);
+        if (length <= 0)
+            return;
+        link[length] = '\0';
+        op = (struct spec_op){ .kind = SPEC_LINK,
+                               .fd = SPEC_NO_FD,
+                               .text = link,
+                               .target = entry->path };
+    } else if (entry->kind == PR_ROOT_DEVICE && S_ISCHR(info.st_mode)) {
+        op.flags |= SPEC_DEVICE | SPEC_READ_ONLY | SPEC_NO_EXEC;
+    } else if (entry->kind == PR_ROOT_HOST &&
+               (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode))) {
+        op.flags |= SPEC_READ_ONLY | (S_ISDIR(info.st_mode) ? SPEC_IS_DIR : 0);
+    } else {
+        return;
+    }
+    add(making, op);
+}
+
+/* Of the host's /proc or tree, which the sandbox's has the same names as. */
+static void add_cover(struct making *making, const struct pr_root_entry *entry)
+{
+    char path[64];
+    struct spec_op op = { .fd = SPEC_NO_FD, .target = entry->path };
+    struct stat info;
+
+    (void)snprintf(path, sizeof(path), "/%s", entry->path);
+    if (lstat(path, &info) != 0 || S_ISLNK(info.st_mode))
+        return;
+    op.kind = entry->kind == PR_ROOT_HOLD ? SPEC_SELF : SPEC_COVER;
+    op.flags = entry->kind == PR_ROOT_HOLD ? SPEC_READ_ONLY
+               : S_ISDIR(info.st_mode)     ? SPEC_IS_DIR
+                                           : 0;
+    add(making, op);
+}
+
+static void add_made(struct making *making, const struct pr_root_entry *entry)
+{
+    char text[512];
+    struct spec_op op = { .kind = entry->kind == PR_ROOT_LINK ? SPEC_LINK : SPEC_FILE,
+                          .fd = SPEC_NO_FD,
+                          .text = entry->text,
+                          .target = entry->path,
+                          .mode = entry->mode };
+
+    if (entry->kind == PR_ROOT_PASSWD) {
+        (void)snprintf(text, sizeof(text), "nacre:x:%u:%u:nacre:/tmp:/bin/sh\n",
+                       (unsigned)making->input->uid, (unsigned)making->input->gid);
+        op.text = text;
+    } else if (entry->kind == PR_ROOT_GROUP) {
+        (void)snprintf(text, sizeof(text), "nacre:x:%u:\n", (unsigned)making->input->gid);
+        op.text = text;
+    }
+    add(making, op);
+}
+
+static void add_entry(struct making *making, const struct pr_root_entry *entry)
+{
+    bool full = making->input->plan->full_tree;
+    /* In the host's tree the mount points are there. */
+    uint64_t make = full && !strchr(entry->path, '/') ? 0 : SPEC_MAKE;
+
+    if (!(entry->where & (full ? PR_IN_FULL : PR_IN_OWN)))
+        return;
+    switch (entry->kind) {
+    case PR_ROOT_HOST:
+    case PR_ROOT_DEVICE:
+        add_host(making, entry);
+        break;
+    case PR_ROOT_COVER:
+    case PR_ROOT_HOLD:
+        add_cover(making, entry);
+        break;
+    case PR_ROOT_FILE:
+    case PR_ROOT_PASSWD:
+    case PR_ROOT_GROUP:
+    case PR_ROOT_LINK:
+        add_made(making, entry);
+        break;
+    case PR_ROOT_PRIVATE:
+        if (!is_mounted(making->input->plan, entry->path))
+            add(making, (struct spec_op){ .kind = SPEC_PRIVATE,
+                                          .fd = SPEC_NO_FD,
+                                          .flags = entry->flags | make | SPEC_IS_DIR,
+                                          .mode = entry->mode,
+                                          .target = entry->path });
+        break;
+    case PR_ROOT_PROC:
+        add(making, (struct spec_op){ .kind = SPEC_PROC,
+                                      .fd = SPEC_NO_FD,
+                                      .flags = entry->flags | make | SPEC_IS_DIR,
+                                      .target = entry->path });
+        break;
+    case PR_ROOT_NONE:
+        assert(false && "every row has a kind");
+    }
+}
+
+/* ---- the policy's mounts ---- */
+
+static const struct nacre_mount *mount_above(const struct nacre_plan *plan,
+                                             const struct nacre_mount *mount)
+{
+    const struct nacre_mount *best = NULL;
+
+    for (uint32_t i = 0; i < plan->mount_count; i++) {
+        const struct nacre_mount *other = &plan->mounts[i];
+
+        if (other != mount && nacre_path_is_below(mount->guest, other->guest, NULL) &&
+            (!best || strlen(other->guest) > strlen(best->guest)))
+            best = other;
+    }
+    return best;
+}
+
+static bool real_name(int fd, char ret_path[NACRE_PATH_MAX])
+{
+    char link[40];
+    ssize_t length;
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    length = readlink(link, ret_path, NACRE_PATH_MAX - 1);
+    if (length <= 0 || ret_path[0] != '/')
+        return false;
+    ret_path[length] = '\0';
+    return true;
+}
+
+/*
+ * What is mounted on the host below a bound directory comes along; of the kernel's own
+ * filesystems nothing may be seen.
+ */
+static void cover_kernel(struct making *making, const struct nacre_open_mount *open)
+{
+    const struct nacre_mount *mount = open->mount;
+    const char *text = making->input->mountinfo;
+    struct pr_mount_line line;
+    char host[NACRE_PATH_MAX];
+    bool broken = !real_name(open->fd, host);
+
+    while (!broken && pr_mountinfo_next(&text, &line, &broken)) {
+        char target[NACRE_PATH_MAX * 2];
+        const char *rest;
+
+        if (!pr_mountinfo_is_kernel(&line) ||
+            !nacre_path_is_below(line.path, host, &rest) || !rest[0])
+            continue;
+        if (strcmp(mount->guest, "/") == 0 &&
+            (is_at_or_below(rest, "proc") || is_at_or_below(rest, "sys") ||
+             is_at_or_below(rest, "dev") || is_at_or_below(rest, "run")))
+            continue; /* other things stand there */
+        (void)snprintf(target, sizeof(target), "%s%s%s", mount->guest + 1,
+                       mount->guest[1] ? "/" : "", rest);
+        add(making, (struct spec_op){ .kind = SPEC_COVER,
+                                      .fd = SPEC_NO_FD,
+                                      .flags = SPEC_IS_DIR,
+                                      .target = target });
+    }
+    if (broken && making->status == NACRE_OK)
+        making->status = nacre_fail(making->err, NACRE_ERR_BACKEND,
+                                    "/proc/self/mountinfo: a line is not as expected");
+}
+
+static void add_tree(struct making *making, const struct nacre_open_mount *open)
+{
+    const struct nacre_mount *mount = open->mount;
+    const struct nacre_mount *above = mount_above(making->input->plan, mount);
+    char host[NACRE_PATH_MAX];
+    struct spec_op op = { .kind = SPEC_TREE,
+                          .flags = SPEC_IS_DIR | MAY_RUN,
+                          .text = host,
+                          .target = mount->guest + 1 };
+
+    if (!real_name(open->fd, host)) {
+        if (making->status == NACRE_OK)
+            making->status = nacre_fail(making->err, NACRE_ERR_IO,
+                                        "mount '%.100s': its real name can't be found",
+                                        mount->guest);
+        return;
+    }
+    op.fd = add_fd(making, open->fd);
+    op.flags |= mount->writable ? SPEC_MAY_WRITE : SPEC_READ_ONLY;
+    /* Nothing is ever made in a directory of the host's. */
+    if (above ? !above->host : !making->input->plan->full_tree)
+        op.flags |= SPEC_MAKE;
+    identify(making, open->fd, &op);
+    if (op.target[0] == '\0')
+        op.flags = (op.flags & ~(uint64_t)SPEC_MAKE) | SPEC_MAY_IOCTL;
+    add(making, op);
+}
+
+static void add_mount(struct making *making, const struct nacre_open_mount *open)
+{
+    const struct nacre_mount *mount = open->mount;
+    const struct nacre_mount *above = mount_above(making->input->plan, mount);
+
+    if (mount->host) {
+        add_tree(making, open);
+        cover_kernel(making, open);
+        return;
+    }
+    add(making, (struct spec_op){
+                    .kind = SPEC_PRIVATE,
+                    .fd = SPEC_NO_FD,
+                    .flags = SPEC_IS_DIR | MAY_RUN |
+                             (mount->writable ? SPEC_MAY_WRITE : SPEC_READ_ONLY) |
+                             (above && above->host ? 0 : SPEC_MAKE),
+                    .mode = strcmp(mount->guest, "/tmp") == 0 ? 01777 : 0755,
+                    .target = mount->guest + 1 });
+}
+
+/* Outer before inner, whatever order the policy has. */
+static void add_mounts(struct making *making)
+{
+    const struct nacre_open_mounts *mounts = making->input->mounts;
+    size_t longest = 0;
+
+    for (uint32_t i = 0; i < mounts->count; i++) {
+        size_t length = strlen(mounts->items[i].mount->guest);
+
+        longest = length > longest ? length : longest;
+    }
+    for (size_t length = 2; length <= longest; length++)
+        for (uint32_t i = 0; i < mounts->count; i++)
+            if (strlen(mounts->items[i].mount->guest) == length)
+                add_mount(making, &mounts->items[i]);
+}
+
+/* ---- denied paths ---- */
+
+static void join_target(char ret_target[2 * NACRE_PATH_MAX],
+                        const struct nacre_mount *mount, const char *rest)
+{
+    (void)snprintf(ret_target, 2 * NACRE_PATH_MAX, "%s%s%s", mount->guest + 1,
+                   mount->guest[1] && rest[0] ? "/" : "", rest);
+}
+
+static void add_mask(struct making *making, const struct nt_mask *mask)
+{
+    const struct nacre_mount *mount = making->input->mounts->items[mask->mount].mount;
+    char target[2 * NACRE_PATH_MAX];
+    struct spec_op op = { .kind = mask->kind == NT_MASK_SELF ? SPEC_SELF : SPEC_COVER,
+                          .fd = SPEC_NO_FD,
+                          .flags = mask->kind == NT_MASK_COVER_DIR ? SPEC_IS_DIR : 0,
+                          .target = target };
+
+    join_target(target, mount, mask->path);
+    identify(making, mask->fd, &op);
+    add(making, op);
+}
+
+/* A private directory is empty: the way to a denied name is made, held and covered. */
+static void add_private_denied(struct making *making, const struct nacre_mount *mount,
+                               const char *denied)
+{
+    char target[2 * NACRE_PATH_MAX];
+
+    join_target(target, mount, denied);
+    add(making, (struct spec_op){ .kind = SPEC_DIR, .fd = SPEC_NO_FD, .mode = 0755,
+                                  .target = target });
+    for (char *slash = target + strlen(mount->guest);
+         (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
+        *slash = '\0';
+        add(making, (struct spec_op){ .kind = SPEC_SELF, .fd = SPEC_NO_FD,
+                                      .target = target });
+    }
+    add(making, (struct spec_op){ .kind = SPEC_COVER, .fd = SPEC_NO_FD,
+                                  .flags = SPEC_IS_DIR, .target = target });
+}
+
+static void add_denied(struct making *making)
+{
+    const struct nacre_open_mounts *mounts = making->input->mounts;
+
+    for (size_t i = 0; i < making->input->mask_count; i++)
+        add_mask(making, &making->input->masks[i]);
+    for (uint32_t i = 0; i < mounts->count; i++)
+        for (uint32_t k = 0; !mounts->items[i].mount->host &&
+                             k < mounts->items[i].denied_count; k++)
+            if (mounts->items[i].mount->writable)
+                add_private_denied(making, mounts->items[i].mount,
+                                   mounts->items[i].denied[k]);
+}
+
+/* ---- all of it ---- */
+
+static void add_first(struct making *making)
+{
+    const struct pr_spec_input *input = making->input;
+    const struct nacre_open_mounts *mounts = input->mounts;
+    const struct nacre_open_mount *root = NULL;
+
+    for (size_t i = 0; i < input->cgroup_count; i++)
+        add(making, (struct spec_op){ .kind = SPEC_JOIN,
+                                      .fd = add_fd(making, input->cgroup_fds[i]) });
+    if (input->data_bytes_max > 0)
+        add(making, (struct spec_op){ .kind = SPEC_DATA, .fd = SPEC_NO_FD,
+                                      .bytes = input->data_bytes_max });
+    if (!input->plan->full_tree)
+        add(making, (struct spec_op){ .kind = SPEC_ROOT, .fd = SPEC_NO_FD,
+                                      .flags = SPEC_MAY_READ });
+    for (uint32_t i = 0; i < mounts->count; i++)
+        if (strcmp(mounts->items[i].mount->guest, "/") == 0)
+            root = &mounts->items[i];
+    if (root)
+        add_tree(making, root);
+    add(making, (struct spec_op){ .kind = SPEC_SCRATCH, .fd = SPEC_NO_FD,
+                                  .bytes = input->plan->limits.scratch_bytes_max,
+                                  .files = input->plan->limits.scratch_files_max });
+    if (root)
+        cover_kernel(making, root);
+}
+
+enum nacre_status pr_spec_make(const struct pr_spec_input *input,
+                               struct pr_spec *ret_spec, struct nacre_error *err)
+{
+    NACRE_AUTO(pr_spec_clear) struct pr_spec spec = { 0 };
+    struct making making = { input, &spec, NACRE_OK, err };
+    char shown[NACRE_SHOWN];
+
+    for (uint32_t i = 0; i < input->plan->mount_count; i++)
+        if (input->plan->mounts[i].guest[0] != '/' ||
+            (strcmp(input->plan->mounts[i].guest, "/") == 0 &&
+             (!input->plan->full_tree || !input->plan->mounts[i].host)))
+            return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                              "mount '%s': at level process a mount is an absolute name "
+                              "below /",
+                              nacre_text_shown(shown, input->plan->mounts[i].guest));
+    spec.head = (struct spec_head){ .uid = input->uid, .gid = input->gid,
+                                    .landlock = input->landlock, .hostname = "nacre" };
+    add_first(&making);
+    for (size_t i = 0; i < pr_root_count; i++)
+        add_entry(&making, &pr_root[i]);
+    add_mounts(&making);
+    add_denied(&making);
+    if (making.status != NACRE_OK)
+        return making.status;
+    spec.head.op_count = spec.op_count;
+    *ret_spec = spec;
+    spec = (struct pr_spec){ 0 };
+    return NACRE_OK;
+}
+
+enum nacre_status pr_spec_pack(const struct pr_spec *spec, uint8_t **ret_bytes,
+                               size_t *ret_count, struct nacre_error *err)
+{
+    size_t size = 256;
+    NACRE_AUTO(nacre_heap_guard) uint8_t *bytes = NULL;
+    struct pack pack;
+
+    for (size_t i = 0; i < spec->op_count; i++)
+        size += 16 * sizeof(uint64_t) + strlen(spec->ops[i].text) +
+                strlen(spec->ops[i].target);
+    if (size > SPEC_BYTES_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "mounts and denied paths are over %zu "
+                          "MiB", SPEC_BYTES_MAX >> 20);
+    bytes = malloc(size);
+    if (!bytes)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's spec");
+    pack = (struct pack){ .bytes = bytes, .size = size };
+    spec_head_pack(&pack, &spec->head);
+    for (size_t i = 0; i < spec->op_count; i++)
+        spec_op_pack(&pack, &spec->ops[i]);
+    assert(!pack.failed);
+    *ret_count = pack.used;
+    *ret_bytes = NACRE_HEAP_TAKE(bytes);
+    return NACRE_OK;
+}

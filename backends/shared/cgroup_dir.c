@@ -1,0 +1,168 @@
+/*
+ * Trusts the kernel's files, but not the names beside ours: anybody who may make cgroups
+ * may call one like ours, so a name counts only when it is exactly as we would write it.
+ */
+#include "cgroup_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "nacre/clock.h"
+#include "nacre/hash.h"
+#include "nacre/own.h"
+
+/* When did `pid` start, in clock ticks since boot?  False when it is gone. */
+static bool process_started(pid_t pid, uint64_t *ret_started)
+{
+    char path[64], text[1024];
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    const char *field;
+    ssize_t count;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    count = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (count < 0)
+        return false;
+    text[count] = '\0';
+    /* The second field is the program's name, in which anything may stand. */
+    field = strrchr(text, ')');
+    for (int i = 2; field && i < 22; i++)
+        field = strchr(field + 1, ' ');
+    return field && sscanf(field, "%" SCNu64, ret_started) == 1;
+}
+
+enum nacre_status nacre_cgroup_owner_self(struct nacre_cgroup_owner *ret_owner,
+                                          struct nacre_error *err)
+{
+    struct nacre_cgroup_owner owner = { .pid = getpid() };
+
+    if (!process_started(owner.pid, &owner.started))
+        return nacre_fail(err, NACRE_ERR_BACKEND, "/proc/%d/stat: expected a start time",
+                          owner.pid);
+    *ret_owner = owner;
+    return NACRE_OK;
+}
+
+static void write_name(char ret_name[NACRE_CGROUP_NAME],
+                       const struct nacre_cgroup_owner *owner, uint64_t number)
+{
+    (void)snprintf(ret_name, NACRE_CGROUP_NAME, "nacre-%d-%" PRIu64 "-%016" PRIx64,
+                   owner->pid, owner->started, number);
+}
+
+enum nacre_status nacre_cgroup_name(const struct nacre_cgroup_owner *owner,
+                                    char ret_name[NACRE_CGROUP_NAME],
+                                    struct nacre_error *err)
+{
+    uint64_t number;
+    enum nacre_status status = nacre_random(&number, sizeof(number), err);
+
+    if (status == NACRE_OK)
+        write_name(ret_name, owner, number);
+    return status;
+}
+
+/* Is it one of ours, made by a process that is gone? */
+static bool is_leftover(const char *name)
+{
+    char again[NACRE_CGROUP_NAME];
+    struct nacre_cgroup_owner owner;
+    uint64_t number, now;
+
+    if (sscanf(name, "nacre-%d-%" SCNu64 "-%" SCNx64, &owner.pid, &owner.started,
+               &number) != 3)
+        return false;
+    write_name(again, &owner, number);
+    if (strcmp(name, again) != 0)
+        return false;
+    return !process_started(owner.pid, &now) || now != owner.started;
+}
+
+static void thaw(int parent_fd, const char *name)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        openat(parent_fd, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return;
+    (void)nacre_cgroup_write(fd, "freezer.state", "THAWED");
+    (void)nacre_cgroup_write(fd, "cgroup.freeze", "0");
+}
+
+void nacre_cgroup_remove_leftovers(int dir_fd)
+{
+    int fd = openat(dir_fd, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (!dir) {
+        nacre_fd_guard(&fd);
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (is_leftover(entry->d_name) &&
+            unlinkat(dir_fd, entry->d_name, AT_REMOVEDIR) < 0)
+            thaw(dir_fd, entry->d_name);
+    }
+    (void)closedir(dir);
+}
+
+void nacre_cgroup_pause_ms(unsigned ms)
+{
+    const struct timespec pause = { .tv_nsec = (long)(ms * NACRE_NS_PER_MS) };
+
+    (void)nanosleep(&pause, NULL);
+}
+
+bool nacre_cgroup_remove(int parent_fd, const char *name, unsigned ms_max)
+{
+    for (unsigned i = 0;; i++) {
+        if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+            return true;
+        if (errno != EBUSY || i >= ms_max)
+            return false;
+        nacre_cgroup_pause_ms(1);
+    }
+}
+
+bool nacre_cgroup_write(int dir_fd, const char *name, const char *text)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        openat(dir_fd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    size_t length = strlen(text);
+
+    return fd >= 0 && write(fd, text, length) == (ssize_t)length;
+}
+
+bool nacre_cgroup_write_number(int dir_fd, const char *name, uint64_t value)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%" PRIu64, value);
+    return nacre_cgroup_write(dir_fd, name, text);
+}
+
+void nacre_cgroup_read(int dir_fd, const char *name, char *ret_text, size_t size)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    ssize_t count = fd < 0 ? 0 : read(fd, ret_text, size - 1);
+
+    ret_text[count > 0 ? count : 0] = '\0';
+}
+
+/* As container engines translate since 2025: 2 is 1, 262144 is 10000, and an ordinary
+ * 1024 is v2's ordinary 100, on a curve through these three. */
+uint64_t nacre_cgroup_weight(uint64_t shares)
+{
+    double power = log2((double)shares);
+
+    return (uint64_t)ceil(pow(10, (power * power + 125 * power) / 612 - 7.0 / 34));
+}

@@ -1,0 +1,46 @@
+#include "wt_hand.h"
+
+#include <string.h>
+
+enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
+                                const struct nacre_plan *plan,
+                                const struct nacre_tool *tool,
+                                const struct nacre_request *request, uint64_t deadline_ns,
+                                struct nacre_error *err)
+{
+    struct wt_cursor cursor = { share->text + text_start,
+                                share->text + sizeof(share->text), false };
+    uint32_t arguments = 1, environment = 0;
+
+    wt_put_text(&cursor, tool->name);
+    for (; request->arguments && request->arguments[arguments - 1]; arguments++)
+        wt_put_text(&cursor, request->arguments[arguments - 1]);
+    for (; request->environment && request->environment[environment]; environment++)
+        wt_put_text(&cursor, request->environment[environment]);
+    if (request->invoke)
+        wt_put_text(&cursor, request->invoke);
+    if (cursor.failed || arguments + environment > WT_TEXT_COUNT_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "arguments and environment are over %zu bytes or %d texts",
+                          WT_TEXT_BYTES, WT_TEXT_COUNT_MAX);
+    share->text_start = text_start;
+    share->argument_count = arguments;
+    share->environment_count = environment;
+    share->has_invoke = request->invoke != NULL;
+    share->has_input = request->input_fd >= 0;
+    share->terminals = request->terminals;
+    share->is_streamed = request->on_output != NULL;
+    share->deadline_ns = deadline_ns;
+    share->fuel_max = plan->limits.fuel_max;
+    memset(&share->record, 0, offsetof(struct nacre_wasi_record, denials));
+    share->reply.outcome = NACRE_OUTCOME_NONE;
+    atomic_store(&share->begun, 0);
+    return NACRE_OK;
+}
+
+bool wt_hand_input(int control, const struct nacre_request *request)
+{
+    const struct wt_message message = { .request = WT_REQUEST_NONE };
+
+    return request->input_fd < 0 || wt_send(control, &message, &request->input_fd, 1);
+}

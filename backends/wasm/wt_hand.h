@@ -1,0 +1,20 @@
+#ifndef WT_HAND_H
+#define WT_HAND_H
+
+#include "nacre/executor.h"
+#include "wt_share.h"
+
+/* How a call gets into its worker's hands. */
+
+/* What the worker reads from memory; the texts stand behind the first `text_start` bytes
+ * of the area.  NACRE_ERR_TOO_BIG. */
+NACRE_MUST_CHECK enum nacre_status
+wt_hand_write(struct wt_share *share, uint32_t text_start, const struct nacre_plan *plan,
+              const struct nacre_tool *tool, const struct nacre_request *request,
+              uint64_t deadline_ns, struct nacre_error *err);
+
+/* The guest's input, if there is one.  False with errno: EPIPE when the worker has just
+ * died, EAGAIN when a guest has taken it over and it takes nothing any more. */
+bool wt_hand_input(int control, const struct nacre_request *request);
+
+#endif

@@ -1,0 +1,324 @@
+/* What `run` and `exec` have in common: all but the meaning of their operands. */
+#include "run_tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nacre/own.h"
+#include "nacre/text.h"
+#include "pump.h"
+#include "report.h"
+#include "request.h"
+#include "run_report.h"
+#include "verbs.h"
+
+const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
+    [RUN_OPT_POLICY] = CLI_OPTION_POLICY,
+    [RUN_OPT_WORKSPACE] = CLI_OPTION_WORKSPACE,
+    [RUN_OPT_MOUNT] = CLI_OPTION_MOUNT,
+    [RUN_OPT_ENV] = { "--env", .kind = CLI_LIST, .value = "NAME=VALUE",
+                      .help = "a variable for the guest; nacre's own are not passed on" },
+    [RUN_OPT_STDIN] = { "--stdin", .kind = CLI_TEXT, .value = "FILE",
+                        .offer = CLI_OFFER_FILES,
+                        .help = "the guest's input (default: this command's own)" },
+    [RUN_OPT_DIRECTORY] = { "--directory", .kind = CLI_TEXT, .value = "DIR",
+                            .help = "where a command starts (default: /workspace)" },
+    [RUN_OPT_IMAGE] = { "--image", .kind = CLI_TEXT, .value = "IMAGE",
+                        .help = "of a container (default: the policy's, or "
+                                "nacre-sandbox)" },
+    [RUN_OPT_TIMEOUT] = { "--timeout-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
+                          .max = 604800000,
+                          .help = "wall time, with compilation; at most the policy's" },
+    [RUN_OPT_SESSION] = { "--session", .kind = CLI_TEXT, .value = "KEY",
+                          .help = "keeps this run apart from other sessions'; recorded" },
+    [RUN_OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "NAME",
+                        .help = "on whose behalf, for the audit record" },
+    [RUN_OPT_CALLER] = { "--caller", .kind = CLI_TEXT, .value = "NAME",
+                         .help = "who asked, for the audit record" },
+    [RUN_OPT_SCOPE] = { "--scope", .kind = CLI_TEXT, .value = "SCOPE",
+                        .help = "whose warm container: run, session, agent, shared" },
+    [RUN_OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
+    [RUN_OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [RUN_OPT_AUDIT] = { "--audit", .kind = CLI_TEXT, .value = "FILE",
+                        .offer = CLI_OFFER_FILES,
+                        .help = "where the record goes (default: the state directory)" },
+    [RUN_OPT_LANDLOCK] = { "--require-landlock", .kind = CLI_NUMBER, .value = "N",
+                           .min = 1, .max = 99,
+                           .help = "refuse to run below this Landlock ABI" },
+    [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
+                       .max = INT64_MAX,
+                       .help = "an exact budget of instructions, the same everywhere" },
+    [RUN_OPT_INVOKE] = { "--invoke", .kind = CLI_TEXT, .value = "EXPORT",
+                         .help = "call this export with ARG... and print what it "
+                                 "returns" },
+};
+
+/* Everything a run holds, so that one guard releases it in the right order. */
+struct run {
+    struct cli_request request;
+    struct cli_term term;
+    struct cli_pump pump;
+    struct nacre_engine *engine;
+    struct nacre_policy *policy;
+    struct nacre_tool *tool;
+    struct nacre_result *result;
+    int input_fd; /* owned; -1 unless --stdin */
+};
+
+static void run_clear(struct run *run)
+{
+    cli_term_clear(&run->term);
+    nacre_result_free(run->result);
+    nacre_tool_free(run->tool);
+    nacre_policy_free(run->policy);
+    nacre_engine_free(run->engine);
+    cli_pump_clear(&run->pump);
+    cli_request_clear(&run->request);
+    nacre_fd_guard(&run->input_fd);
+}
+
+/* The one engine that a signal can reach.  Set before the handler is. */
+static struct nacre_engine *cancel_engine;
+
+static void on_signal(int signal)
+{
+    int kept = errno;
+
+    nacre_cancel(cancel_engine, signal);
+    errno = kept;
+}
+
+/* Once each: a second ^C ends nacre itself, and its workers with it.  A signal that
+ * is ignored from birth, as under nohup, stays ignored. */
+static void catch_signal(int signal)
+{
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+    struct sigaction before;
+
+    (void)sigemptyset(&action.sa_mask);
+    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        (void)sigaction(signal, &action, NULL);
+}
+
+static void release_signal(int signal)
+{
+    struct sigaction action = { .sa_handler = SIG_DFL }, before;
+
+    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler == on_signal)
+        (void)sigaction(signal, &action, NULL);
+}
+
+/* Nobody reads any more: a native program would die of SIGPIPE, and so does this. */
+static void on_output(void *data, int stream, const char *bytes, size_t count)
+{
+    struct run *run = data;
+
+    cli_term_clear(&run->term);
+    if (run->pump.broken)
+        return;
+    cli_pump_push(&run->pump, stream, bytes, count);
+    if (run->pump.broken)
+        nacre_cancel(run->engine, SIGPIPE);
+}
+
+static enum nacre_status read_scope(const struct cli_value *value,
+                                    enum nacre_scope *ret_scope, struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    for (enum nacre_scope scope = 1; value->given && scope < NACRE_SCOPE_COUNT; scope++)
+        if (strcmp(value->text, nacre_scope_name(scope)) == 0)
+            *ret_scope = scope;
+    if (value->given && *ret_scope == NACRE_SCOPE_UNSET)
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "--scope expects run, session, agent or shared, not '%s'",
+                          nacre_text_shown(shown, value->text));
+    return NACRE_OK;
+}
+
+static enum nacre_status open_input(const struct cli_value *file, struct run *run,
+                                    struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    if (!file->given)
+        return NACRE_OK;
+    run->input_fd = open(file->text, O_RDONLY | O_CLOEXEC);
+    (void)nacre_text_shown(shown, file->text);
+    if (run->input_fd < 0 && errno == ENOENT)
+        return nacre_fail(err, NACRE_ERR_NOT_FOUND, "--stdin: there is no file '%s'",
+                          shown);
+    if (run->input_fd < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "--stdin: opening '%s'", shown);
+    return NACRE_OK;
+}
+
+static enum nacre_status make_request(const struct cli_args *args,
+                                      const struct cli_operands *operands,
+                                      struct run *run, struct nacre_error *err)
+{
+    const struct cli_value *values = args->values;
+    struct nacre_request *request = &run->request.request;
+    enum nacre_status status =
+        cli_request_make(&run->request, &values[RUN_OPT_WORKSPACE],
+                         &values[RUN_OPT_MOUNT], &values[RUN_OPT_ENV], err);
+
+    if (status == NACRE_OK)
+        status = cli_request_waive(&run->request, &values[RUN_OPT_WAIVE], err);
+    if (status == NACRE_OK)
+        status = read_scope(&values[RUN_OPT_SCOPE], &request->scope, err);
+    if (status == NACRE_OK)
+        status = open_input(&values[RUN_OPT_STDIN], run, err);
+    if (status != NACRE_OK)
+        return status;
+    request->arguments = operands->arguments;
+    request->input_fd = run->input_fd >= 0 ? run->input_fd : STDIN_FILENO;
+    request->fuel = values[RUN_OPT_FUEL].number;
+    request->timeout_ms = values[RUN_OPT_TIMEOUT].number;
+    request->invoke = values[RUN_OPT_INVOKE].text;
+    request->directory = values[RUN_OPT_DIRECTORY].text;
+    request->image = values[RUN_OPT_IMAGE].text;
+    request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
+    request->session = values[RUN_OPT_SESSION].text;
+    request->agent = values[RUN_OPT_AGENT].text;
+    request->caller = values[RUN_OPT_CALLER].text;
+    if (!args->json) {
+        const int streams[] = { request->input_fd, STDOUT_FILENO, STDERR_FILENO };
+
+        for (size_t i = 0; i < NACRE_COUNT(streams); i++)
+            request->terminals |= isatty(streams[i]) ? UINT32_C(1) << i : 0;
+        request->on_output = on_output;
+        request->on_output_data = run;
+        request->stream_only = true;
+    }
+    return NACRE_OK;
+}
+
+/* A policy of a native level, and a word that is no module: most likely a command. */
+static enum nacre_status load_module(const char *path, const char *reference,
+                                     const struct nacre_policy *policy,
+                                     struct nacre_tool **ret_tool,
+                                     struct nacre_error *err)
+{
+    enum nacre_status status = nacre_tool_load(path, ret_tool, err);
+    char shown[NACRE_SHOWN], given[NACRE_SHOWN];
+
+    if (status == NACRE_OK || policy->level == NACRE_LEVEL_WASM)
+        return status;
+    return nacre_fail(err, NACRE_ERR_USAGE,
+                      "policy %s is of level %s, which runs commands: write nacre run "
+                      "--policy %s -- %s", policy->name, nacre_level_name(policy->level),
+                      nacre_text_shown(given, reference), nacre_text_shown(shown, path));
+}
+
+static enum nacre_status make_tool(const struct cli_operands *operands,
+                                   const char *reference, struct run *run,
+                                   struct nacre_error *err)
+{
+    if (operands->shell)
+        return nacre_tool_shell(operands->shell, &run->tool, err);
+    if (operands->command)
+        return nacre_tool_command(operands->command, &run->tool, err);
+    return load_module(operands->module, reference, run->policy, &run->tool, err);
+}
+
+/* Says which module it was, and how to find what it has. */
+static enum nacre_status fail_invoke(const struct nacre_tool *tool, const char *path,
+                                     struct nacre_error *err)
+{
+    char name[NACRE_SHOWN], given[NACRE_SHOWN];
+    struct nacre_error why = *err;
+
+    return nacre_fail(err, why.status, "%s: %.256s; nacre inspect %s lists its exports",
+                      nacre_text_shown(name, tool->name), why.text,
+                      nacre_text_shown(given, path));
+}
+
+/* Everything up to the run itself; what can't be read leaves the record of a failed run. */
+static enum nacre_status load_it(const struct cli_args *args,
+                                 const struct cli_operands *operands, struct run *run,
+                                 struct nacre_error *err)
+{
+    const char *reference = args->values[RUN_OPT_POLICY].text;
+    const char *name = operands->module    ? operands->module
+                       : operands->command ? operands->command[0]
+                                           : "sh";
+    enum nacre_status status =
+        nacre_engine_policy(run->engine, reference, &run->policy, err);
+
+    if (status == NACRE_OK)
+        status = make_tool(operands, reference, run, err);
+    if (status != NACRE_OK)
+        return nacre_run_failed(run->engine, run->policy, name, &run->request.request,
+                                err);
+    return NACRE_OK;
+}
+
+static enum nacre_status run_it(const struct cli_args *args,
+                                const struct cli_operands *operands, struct run *run,
+                                struct nacre_error *err)
+{
+    struct nacre_engine_options engine = {
+        .audit_path = args->values[RUN_OPT_AUDIT].text,
+        .landlock_min = (uint32_t)args->values[RUN_OPT_LANDLOCK].number,
+        .single_run = true,
+        .commands_only = !operands->module,
+    };
+    enum nacre_status status = make_request(args, operands, run, err);
+
+    if (status == NACRE_OK)
+        status = cli_engine_open(engine, &run->term, &run->engine, err);
+    if (status == NACRE_OK)
+        status = load_it(args, operands, run, err);
+    if (status != NACRE_OK)
+        return status;
+    cancel_engine = run->engine;
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+    catch_signal(SIGHUP);
+    status = nacre_run(run->engine, run->policy, run->tool, &run->request.request,
+                       &run->result, err);
+    if (status == NACRE_ERR_NOT_RUNNABLE && run->request.request.invoke)
+        status = fail_invoke(run->tool, operands->module, err);
+    release_signal(SIGINT);
+    release_signal(SIGTERM);
+    release_signal(SIGHUP);
+    cli_term_clear(&run->term);
+    return status;
+}
+
+static int finish(const struct cli_args *args, struct run *run)
+{
+    struct cli_ran ran = { run->policy, run->tool, &run->request.request, run->result };
+    int status = nacre_result_exit(run->result);
+
+    if (args->json)
+        return cli_json_print(cli_run_json(&ran)) ? status
+                                                  : nacre_status_exit(NACRE_ERR_MEMORY);
+    cli_pump_drain(&run->pump);
+    if (run->pump.broken == EPIPE)
+        return 128 + SIGPIPE;
+    if (run->pump.broken) {
+        cli_say("the guest's output can't be written to %s: %s",
+                run->pump.broken_fd == 1 ? "stdout" : "stderr",
+                strerror(run->pump.broken));
+        return nacre_status_exit(NACRE_ERR_IO);
+    }
+    cli_run_print_values(&ran);
+    cli_run_explain(&ran);
+    return status;
+}
+
+int cli_run_tool(const struct cli_args *args, const struct cli_operands *operands)
+{
+    NACRE_AUTO(run_clear) struct run run = { .input_fd = -1 };
+    struct nacre_error err;
+
+    cli_pump_init(&run.pump);
+    if (run_it(args, operands, &run, &err) != NACRE_OK)
+        return cli_fail(args, &err);
+    return finish(args, &run);
+}

@@ -1,0 +1,495 @@
+/*
+ * What a simple command really starts.  Trusts nothing: a word that only the shell will
+ * know must not be where a program, an option or a text is expected.
+ */
+#include <string.h>
+
+#include "nacre/own.h"
+#include "nacre/path.h"
+#include "nacre/shell.h"
+#include "shell_wrappers.h"
+
+#define WRAPPERS_MAX 16 /* around one program */
+
+static bool run_words(const struct sh_effect *around, const struct sh_word *const *words,
+                      size_t count);
+
+/* ---- texts ---- */
+
+bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
+                       bool bash)
+{
+    struct sh_where where = {
+        .inside = true,
+        .at = text->at,
+        .depth = effect->command->depth + effect->wrapped + 1,
+        .bash = bash,
+    };
+
+    if (!text->literal)
+        return SH_CANT(effect, text,
+                       "%s is given a text that only the shell knows; write it out in "
+                       "single quotes",
+                       effect->words[0]->text);
+    return nacre_sh_parse_text(effect->parse, text->text, &where);
+}
+
+/* The words from `from` on with one blank between. */
+static bool run_joined(const struct sh_effect *effect, size_t from, bool bash)
+{
+    size_t size = 0, used = 0;
+    struct sh_word *joined;
+    char *text;
+
+    for (size_t i = from; i < effect->count; i++) {
+        if (!effect->words[i]->literal)
+            return nacre_sh_run_text(effect, effect->words[i], bash);
+        size += effect->words[i]->size + 1;
+    }
+    text = nacre_sh_alloc(effect->parse, size + 1);
+    if (!text)
+        return false;
+    for (size_t i = from; i < effect->count; i++) {
+        memcpy(text + used, effect->words[i]->text, effect->words[i]->size);
+        used += effect->words[i]->size;
+        text[used++] = ' ';
+    }
+    joined = nacre_sh_word_literal(effect->parse, text, used, effect->words[from]->at);
+    return joined && nacre_sh_run_text(effect, joined, bash);
+}
+
+/* ---- assignments ---- */
+
+static bool hides_command(const struct sh_effect *effect, const struct sh_word *word)
+{
+    if (!nacre_sh_word_hides_command(word))
+        return false;
+    (void)SH_CANT(effect, word, "'%.40s' quotes what could be run later", word->text);
+    return true;
+}
+
+static bool check_name(const struct sh_effect *effect, const struct sh_word *word,
+                       size_t name_size, size_t value_at)
+{
+    static const char *const tables[] = { "aliases", "galiases", "saliases", "commands",
+                                          "functions", "dis_functions" };
+    char *text = nacre_sh_alloc(effect->parse, word->size + 3);
+    const char *reason;
+
+    if (!text)
+        return false;
+    memcpy(text, word->text, name_size);
+    for (size_t i = 0; i < NACRE_COUNT(tables); i++)
+        if (strcmp(text, tables[i]) == 0 && word->text[name_size] == '[')
+            return SH_CANT(effect, word, "%s[ ] changes what a name means", text);
+    text[name_size] = '=';
+    if (value_at > 0 && word->literal)
+        memcpy(text + name_size + 1, word->text + value_at, word->size - value_at);
+    else
+        text[name_size + 1] = '?'; /* unknown, so none that is harmless */
+    reason = nacre_shell_environment_denied(text);
+    if (reason)
+        return SH_CANT(effect, word, "it sets %.*s, which %s", (int)name_size, text,
+                       reason);
+    return !hides_command(effect, word);
+}
+
+/* A word that names a variable, and may set it. */
+static bool check_variable(const struct sh_effect *effect, const struct sh_word *word)
+{
+    size_t size = strcspn(word->text, "=[+");
+
+    for (size_t i = 0; i < size; i++)
+        if (word->marks[i] >= NACRE_MARK_ANY)
+            return SH_CANT(effect, word,
+                           "which variable '%.40s' sets only the shell knows",
+                           word->text);
+    return check_name(effect, word, size, word->text[size] == '=' ? size + 1 : 0);
+}
+
+static bool is_assignment(const struct sh_word *word)
+{
+    size_t equals = strcspn(word->text, "=");
+
+    if (word->text[equals] != '=' || equals == 0)
+        return false;
+    for (size_t i = 0; i < equals; i++)
+        if (word->marks[i] >= NACRE_MARK_ANY)
+            return false;
+    return true;
+}
+
+static bool has_option(const struct sh_word *word, const char *letters)
+{
+    return word->size > 1 && word->text[0] == '-' && strpbrk(word->text + 1, letters);
+}
+
+static bool run_assign(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
+{
+    struct sh_scan scan = { .operand = 1 };
+    size_t end = effect->count;
+
+    if (wrapper->shorts &&
+        !nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+        return false;
+    if (scan.value['a'] && !check_variable(effect, scan.value['a']))
+        return false;
+    if (wrapper->operands > 0 && end > wrapper->operands + 1)
+        end = wrapper->operands + 1;
+    for (size_t i = scan.operand; i < end; i++) {
+        const struct sh_word *word = effect->words[i];
+
+        if (wrapper->kind == SH_WRAPPER_DECLARE && has_option(word, "n"))
+            return SH_CANT(effect, word, "%s -n makes a name stand for another",
+                           wrapper->name);
+        if (!check_variable(effect, word))
+            return false;
+    }
+    return true;
+}
+
+static bool run_set(const struct sh_effect *effect)
+{
+    for (size_t i = 1; i < effect->count; i++) {
+        if (hides_command(effect, effect->words[i]))
+            return false;
+        if (nacre_sh_changes_reading(effect->words[i]))
+            return SH_CANT(effect, effect->words[i], "'%.40s' changes what words mean",
+                           effect->words[i]->text);
+    }
+    return true;
+}
+
+static bool run_printf(const struct sh_effect *effect)
+{
+    for (size_t i = 1; i < effect->count; i++) {
+        const struct sh_word *word = effect->words[i];
+
+        if (word->text[0] != '-')
+            break;
+        if (!word->literal)
+            return SH_CANT(effect, word, "which option '%.40s' is only the shell knows",
+                           word->text);
+        if (nacre_sh_word_is(word, "-v"))
+            return i + 1 >= effect->count || check_variable(effect, effect->words[i + 1]);
+        if (word->text[1] == 'v')
+            return SH_CANT(effect, word, "leave a blank behind printf -v");
+    }
+    return true;
+}
+
+static bool run_test(const struct sh_effect *effect)
+{
+    bool evaluates = false;
+
+    for (size_t i = 1; i < effect->count; i++) {
+        if (evaluates && hides_command(effect, effect->words[i]))
+            return false;
+        evaluates = nacre_sh_word_is(effect->words[i], "-v");
+    }
+    return true;
+}
+
+/* ---- wrappers ---- */
+
+static bool starts_shell(const struct sh_effect *effect)
+{
+    return SH_CANT(effect, effect->words[0],
+                   "%s starts a shell whose commands can't be known; give it a command",
+                   effect->words[0]->text);
+}
+
+/* Behind options: operands and assignments.  *ret_from: where the command begins. */
+static bool skip_operands(const struct sh_effect *effect,
+                          const struct sh_wrapper *wrapper, size_t from,
+                          size_t *ret_from)
+{
+    for (unsigned i = 0; i < wrapper->operands && from < effect->count; i++, from++) {
+        const struct sh_word *word = effect->words[from];
+
+        if (word->size > 0 && word->marks[0] >= NACRE_MARK_ANY && !wrapper->permutes)
+            return SH_CANT(effect, word,
+                           "what %s starts can't be told: '%.40s' is not literal",
+                           effect->words[0]->text, word->text);
+    }
+    while (wrapper->assignments && from < effect->count &&
+           (is_assignment(effect->words[from]) ||
+            nacre_sh_word_is(effect->words[from], "-"))) {
+        if (!check_variable(effect, effect->words[from]))
+            return false;
+        from++;
+    }
+    *ret_from = from;
+    return true;
+}
+
+static bool run_wrapper(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
+{
+    struct sh_scan scan;
+    size_t from = 0;
+
+    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+        return false;
+    if (wrapper->kind == SH_WRAPPER_TEXT && scan.value['c'])
+        return nacre_sh_run_text(effect, scan.value['c'], false);
+    if (!skip_operands(effect, wrapper, scan.operand, &from))
+        return false;
+    if (from >= effect->count)
+        return !wrapper->starts_shell || starts_shell(effect);
+    if (wrapper->kind == SH_WRAPPER_TEXT && from + 1 < effect->count &&
+        (nacre_sh_word_is(effect->words[from], "-c") ||
+         nacre_sh_word_is(effect->words[from], "--command")))
+        return nacre_sh_run_text(effect, effect->words[from + 1], false);
+    if (wrapper->kind == SH_WRAPPER_JOIN && !scan.seen['x'])
+        return run_joined(effect, from,
+                          effect->command->bash && strcmp(wrapper->name, "eval") == 0);
+    return run_words(effect, effect->words + from, effect->count - from);
+}
+
+/* env -S: a string that env takes apart by rules of its own; only plain ones are read. */
+static bool run_split(const struct sh_effect *effect, const struct sh_word *text,
+                      size_t from)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789 /._-=:,+@%";
+    const struct sh_word **words =
+        nacre_sh_alloc(effect->parse, (text->size + effect->count) * sizeof(*words));
+    size_t count = 0;
+
+    if (!words)
+        return false;
+    if (!text->literal || text->text[strspn(text->text, plain)])
+        return SH_CANT(effect, text, "env -S is given more than plain words");
+    words[count++] = effect->words[0];
+    for (const char *at = text->text + strspn(text->text, " "); *at;) {
+        size_t size = strcspn(at, " ");
+
+        words[count] = nacre_sh_word_literal(effect->parse, at, size, text->at);
+        if (!words[count++])
+            return false;
+        at += size;
+        at += strspn(at, " ");
+    }
+    for (; from < effect->count; from++)
+        words[count++] = effect->words[from];
+    return run_words(effect, words, count);
+}
+
+static bool run_env(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
+{
+    struct sh_scan scan;
+
+    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+        return false;
+    if (scan.value['S'])
+        return run_split(effect, scan.value['S'], scan.operand);
+    return run_wrapper(effect, wrapper);
+}
+
+/* `word` with an expansion wherever it says `name`. */
+static const struct sh_word *replaced(const struct sh_effect *effect,
+                                      const struct sh_word *word, const char *name,
+                                      enum nacre_mark mark)
+{
+    struct sh_word *copy = nacre_sh_alloc(effect->parse, sizeof(*copy));
+    unsigned char *marks = nacre_sh_alloc(effect->parse, word->size + 1);
+    size_t size = strlen(name);
+
+    if (!copy || !marks)
+        return NULL;
+    *copy = *word;
+    memcpy(marks, word->marks, word->size);
+    copy->marks = marks;
+    for (const char *at = strstr(word->text, name); at; at = strstr(at + size, name)) {
+        memset(marks + (at - word->text), (int)mark, size);
+        copy->literal = false;
+    }
+    return copy;
+}
+
+/* The words [from, to) as a command in which `name` stands for what comes later. */
+static bool run_replaced(const struct sh_effect *effect, size_t from, size_t to,
+                         const char *name, enum nacre_mark mark)
+{
+    const struct sh_word **words =
+        nacre_sh_alloc(effect->parse, (to - from + 1) * sizeof(*words));
+    size_t count = 0;
+
+    if (!words)
+        return false;
+    for (; from < to; from++) {
+        words[count] = replaced(effect, effect->words[from], name, mark);
+        if (!words[count++])
+            return false;
+    }
+    return run_words(effect, words, count);
+}
+
+static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
+{
+    const struct sh_word **words;
+    const struct sh_word *name;
+    struct sh_scan scan;
+    size_t count;
+
+    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+        return false;
+    if (scan.operand >= effect->count)
+        return true; /* echo */
+    if (scan.seen['I'] || scan.seen['i']) {
+        name = scan.value['I'] ? scan.value['I'] : scan.value['i'];
+        if (name && (!name->literal || name->size == 0))
+            return SH_CANT(effect, name, "what xargs replaces only the shell knows");
+        return run_replaced(effect, scan.operand, effect->count, name ? name->text : "{}",
+                            NACRE_MARK_ONE);
+    }
+    count = effect->count - scan.operand;
+    words = nacre_sh_alloc(effect->parse, (count + 1) * sizeof(*words));
+    if (!words)
+        return false;
+    memcpy(words, effect->words + scan.operand, count * sizeof(*words));
+    words[count] = nacre_sh_word_unknown(effect->parse, "...", NACRE_MARK_ANY,
+                                         effect->words[0]->at);
+    return words[count] && run_words(effect, words, count + 1);
+}
+
+static bool is_exec(const struct sh_word *word)
+{
+    static const char *const names[] = { "-exec", "-execdir", "-ok", "-okdir" };
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (nacre_sh_word_is(word, names[i]))
+            return true;
+    return false;
+}
+
+static bool run_find(const struct sh_effect *effect)
+{
+    for (size_t i = 1; i < effect->count; i++) {
+        size_t end = i + 1;
+
+        if (!is_exec(effect->words[i]))
+            continue;
+        while (end < effect->count && !nacre_sh_word_is(effect->words[end], ";") &&
+               !nacre_sh_word_is(effect->words[end], "+"))
+            end++;
+        if (!run_replaced(effect, i + 1, end, "{}", NACRE_MARK_ANY))
+            return false;
+        i = end;
+    }
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static bool run_later(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
+{
+    for (size_t i = 1; i < effect->count; i++) {
+        const struct sh_word *word = effect->words[i];
+
+        if (!word->literal || has_option(word, wrapper->shorts) ||
+            (wrapper->shorts[0] == '=' && strchr(word->text, '=')))
+            return SH_CANT(effect, word, "%s changes what later words mean",
+                           wrapper->name);
+        if (!check_variable(effect, word))
+            return false;
+    }
+    return true;
+}
+
+static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
+{
+    switch (wrapper->kind) {
+    case SH_WRAPPER_RUN:
+    case SH_WRAPPER_TEXT:
+    case SH_WRAPPER_JOIN:
+        return run_wrapper(effect, wrapper);
+    case SH_WRAPPER_ENV:
+        return run_env(effect, wrapper);
+    case SH_WRAPPER_XARGS:
+        return run_xargs(effect, wrapper);
+    case SH_WRAPPER_FIND:
+        return run_find(effect);
+    case SH_WRAPPER_SHELL:
+    case SH_WRAPPER_BASH:
+        return nacre_sh_run_shell(effect, wrapper->kind == SH_WRAPPER_BASH);
+    case SH_WRAPPER_SOURCE:
+        return nacre_sh_run_source(effect);
+    case SH_WRAPPER_TRAP:
+        return nacre_sh_run_trap(effect);
+    case SH_WRAPPER_ASSIGN:
+    case SH_WRAPPER_DECLARE:
+        return run_assign(effect, wrapper);
+    case SH_WRAPPER_SET:
+        return run_set(effect);
+    case SH_WRAPPER_PRINTF:
+        return run_printf(effect);
+    case SH_WRAPPER_TEST:
+        return run_test(effect);
+    case SH_WRAPPER_LATER:
+        return run_later(effect, wrapper);
+    case SH_WRAPPER_REFUSE:
+    case SH_WRAPPER_NONE:
+        break;
+    }
+    return SH_CANT(effect, effect->words[0], "what %s starts can't be told",
+                   effect->words[0]->text);
+}
+
+/* /proc/self/exe is the shell itself. */
+static bool is_kernel_link(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    char path[NACRE_PATH_MAX];
+
+    if (slash && strcmp(slash, "/exe") == 0)
+        return true;
+    return program[0] == '/' && (!nacre_path_normalise(program, path, sizeof(path)) ||
+                                 nacre_path_is_below(path, "/proc", NULL) ||
+                                 nacre_path_is_below(path, "/dev", NULL));
+}
+
+static bool run_words(const struct sh_effect *around, const struct sh_word *const *words,
+                      size_t count)
+{
+    struct sh_effect effect = *around;
+    const struct sh_word *program = count > 0 ? words[0] : NULL;
+    const struct sh_wrapper *wrapper;
+    struct sh_form *form;
+    const char *slash;
+
+    if (count == 0)
+        return true;
+    effect.words = words;
+    effect.count = count;
+    if (++effect.wrapped > WRAPPERS_MAX)
+        return SH_CANT(&effect, program, "too many programs start one another");
+    if (is_kernel_link(program->text))
+        return SH_CANT(&effect, program,
+                       "which program '%.40s' is only the kernel knows", program->text);
+    /* "=name" is a program's path to zsh. */
+    if (!program->literal || program->text[0] == '=')
+        return SH_CANT(&effect, program,
+                       "the program is '%.40s', which only the shell knows; write it out",
+                       program->text);
+    form = nacre_sh_alloc(effect.parse, sizeof(*form));
+    if (!form)
+        return false;
+    *form = (struct sh_form){ .words = words,
+                              .count = count,
+                              .next = effect.command->forms };
+    effect.command->forms = form;
+    slash = strrchr(program->text, '/');
+    wrapper = nacre_sh_wrapper_find(slash ? slash + 1 : program->text);
+    return !wrapper || run_kind(&effect, wrapper);
+}
+
+bool nacre_sh_effects(struct sh_parse *parse, struct sh_command *command)
+{
+    const struct sh_effect effect = { .parse = parse, .command = command };
+
+    for (const struct sh_word *word = command->assignments; word; word = word->next)
+        if (!check_name(&effect, word, word->name_size, word->value_at))
+            return false;
+    return run_words(&effect, command->words, command->count);
+}

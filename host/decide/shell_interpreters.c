@@ -1,0 +1,143 @@
+/*
+ * What a shell is given to run: a text, a file, or an input.  Trusts nothing: an option
+ * that is read otherwise than the shell reads it makes another word the text.
+ */
+#include <string.h>
+
+#include "nacre/own.h"
+#include "shell_wrappers.h"
+
+/* Options by which a shell reads its text otherwise: history, assignments anywhere. */
+bool nacre_sh_changes_reading(const struct sh_word *word)
+{
+    return (word->size > 1 && strchr("-+", word->text[0]) && strpbrk(word->text, "Hk")) ||
+           nacre_sh_word_is(word, "histexpand") || nacre_sh_word_is(word, "keyword");
+}
+
+static bool is_descriptor_file(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 ||
+           strstr(path, "/fd/") != NULL;
+}
+
+/* What a shell reads when it is given neither a text nor a file. */
+static bool run_input(const struct sh_effect *effect, bool bash)
+{
+    const struct sh_redirect *input = NULL;
+
+    for (const struct sh_redirect *at = effect->command->redirects; at; at = at->next)
+        if (at->fd == 0)
+            input = at;
+    if (input && strncmp(input->operator, "<<", 2) == 0)
+        return nacre_sh_run_text(effect, input->body ? input->body : input->target, bash);
+    if (input && input->target->literal && strcmp(input->operator, "<") == 0 &&
+        !is_descriptor_file(input->target->text))
+        return true;
+    return SH_CANT(effect, effect->words[0],
+                   "%s reads its commands from an input that can't be known; give them "
+                   "with -c or in a file",
+                   effect->words[0]->text);
+}
+
+/* Long options, which bash takes with one '-' as well. */
+static bool is_long_option(const char *text, bool *ret_known)
+{
+    static const char *const plain[] = { "norc", "noprofile", "posix", "login",
+                                         "restricted", "verbose", "noediting" };
+    static const char *const others[] = { "rcfile", "init-file", "debug", "debugger",
+                                          "help", "version", "protected", "wordexp",
+                                          "dump-strings", "dump-po-strings",
+                                          "pretty-print" };
+
+    text += 1 + (text[1] == '-');
+    *ret_known = true;
+    for (size_t i = 0; i < NACRE_COUNT(plain); i++)
+        if (strcmp(text, plain[i]) == 0)
+            return true;
+    *ret_known = false;
+    for (size_t i = 0; i < NACRE_COUNT(others); i++)
+        if (strcmp(text, others[i]) == 0)
+            return true;
+    return false;
+}
+
+/* One word of options.  *ret_end: it is none. */
+static bool read_shell_option(const struct sh_effect *effect, size_t *at, bool *text,
+                              bool *input, bool *ret_end)
+{
+    const struct sh_word *word = effect->words[*at];
+    bool known;
+
+    *ret_end = !word->literal || word->size < 2 ||
+               (word->text[0] != '-' && word->text[0] != '+');
+    if (*ret_end || (is_long_option(word->text, &known) && known))
+        return true;
+    if (is_long_option(word->text, &known) || nacre_sh_changes_reading(word) ||
+        word->text[strspn(word->text + 1, "abcefhilmnoprstuvxBCEPTDO") + 1])
+        return SH_CANT(effect, word, "option '%.40s' of %s is not known here", word->text,
+                       effect->words[0]->text);
+    *text |= strchr(word->text, 'c') != NULL; /* bash takes +c for -c */
+    *input |= strchr(word->text, 's') != NULL;
+    for (const char *letter = word->text; *letter; letter++) {
+        if (*letter != 'o' && *letter != 'O')
+            continue;
+        if (++*at < effect->count && nacre_sh_changes_reading(effect->words[*at]))
+            return SH_CANT(effect, word, "option '%.40s' changes what words mean",
+                           effect->words[*at]->text);
+    }
+    return true;
+}
+
+bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash)
+{
+    bool text = false, input = false, end = false;
+    size_t at = 1;
+
+    for (; at < effect->count; at++) {
+        const struct sh_word *word = effect->words[at];
+
+        if (nacre_sh_word_is(word, "--") || nacre_sh_word_is(word, "-")) {
+            at++;
+            break;
+        }
+        if (!read_shell_option(effect, &at, &text, &input, &end))
+            return false;
+        if (end)
+            break;
+    }
+    if (text)
+        return at >= effect->count || nacre_sh_run_text(effect, effect->words[at], bash);
+    if (at >= effect->count || input)
+        return run_input(effect, bash);
+    if (!effect->words[at]->literal)
+        return SH_CANT(effect, effect->words[at],
+                       "what %s runs is '%.40s', which only the shell knows",
+                       effect->words[0]->text, effect->words[at]->text);
+    return !is_descriptor_file(effect->words[at]->text) || run_input(effect, bash);
+}
+
+bool nacre_sh_run_source(const struct sh_effect *effect)
+{
+    const struct sh_word *file;
+    size_t at = 1;
+
+    if (effect->count > 2 && nacre_sh_word_is(effect->words[1], "--"))
+        at = 2;
+    if (effect->count <= at)
+        return true;
+    file = effect->words[at];
+    if (!file->literal || (file->text[0] == '-' && file->size > 1))
+        return SH_CANT(effect, file, "which file is run only the shell knows");
+    return !is_descriptor_file(file->text) || run_input(effect, effect->command->bash);
+}
+
+bool nacre_sh_run_trap(const struct sh_effect *effect)
+{
+    const struct sh_word *text = effect->count > 1 ? effect->words[1] : NULL;
+
+    if (text && nacre_sh_word_is(text, "--"))
+        text = effect->count > 2 ? effect->words[2] : NULL;
+    if (!text || (text->literal && text->text[0] == '-'))
+        return true;
+    return nacre_sh_run_text(effect, text, effect->command->bash);
+}

@@ -1,0 +1,137 @@
+#ifndef NACRE_DECIDE_SHELL_PARSE_H
+#define NACRE_DECIDE_SHELL_PARSE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "command.h"
+
+/*
+ * A shell text taken apart into the simple commands and pipelines it could run, those
+ * of substitutions, functions and here-documents among them.  All of it lives in one
+ * arena and is freed at once.
+ *
+ * Failure sticks and is one of two: `no_memory`, or a `problem`, which is what the text
+ * holds that can't be judged.  Functions return false after either.
+ */
+
+#define SH_BYTES_MAX ((size_t)32 << 10) /* as long as a pattern's subject */
+#define SH_DEPTH_MAX 40
+#define SH_WORK_MAX (16 * SH_BYTES_MAX) /* texts within texts, together */
+
+struct sh_word {
+    const char *text;           /* without quotes; an expansion stands as its own text */
+    const unsigned char *marks; /* enum nacre_mark, one for each byte of `text` */
+    size_t size;
+    size_t at;        /* where it begins in the command */
+    size_t name_size; /* of NAME in NAME=VALUE; 0: no assignment */
+    size_t value_at;  /* where VALUE begins in `text` */
+    bool bare;        /* nothing quoted, nothing expanded: may be a reserved word */
+    bool literal;     /* nothing expanded */
+    struct sh_word *next;
+};
+
+struct sh_redirect {
+    const char *operator; /* as written, without its descriptor */
+    int fd;
+    const struct sh_word *target;
+    const struct sh_word *body; /* of a here-document */
+    bool quoted;                   /* its delimiter is */
+    size_t at;
+    struct sh_redirect *next;
+};
+
+/* Words that are run: as written, or what a wrapper makes of its arguments. */
+struct sh_form {
+    const struct sh_word *const *words;
+    size_t count;
+    struct sh_form *next;
+};
+
+struct sh_command {
+    const struct sh_word *const *words;
+    size_t count;
+    const struct sh_word *assignments;
+    const struct sh_redirect *redirects;
+    struct sh_form *forms; /* made by nacre_sh_effects() */
+    size_t at;
+    unsigned depth;
+    bool bash; /* the shell that reads it has bash's grammar; else it is any sh */
+    struct sh_command *next;
+};
+
+/* The commands after `before` (NULL: from the first one) up to `last`. */
+struct sh_stage {
+    const struct sh_command *before, *last;
+    struct sh_stage *next;
+};
+
+struct sh_pipeline {
+    struct sh_stage *stages;
+    struct sh_pipeline *next;
+};
+
+/* A text that was parsed: the command itself, or one given to sh -c and the like. */
+struct sh_source {
+    const char *text;
+    struct sh_source *next;
+};
+
+struct sh_chunk;
+
+struct sh_parse {
+    struct sh_command *commands, *last_command;
+    struct sh_pipeline *pipelines;
+    struct sh_source *sources;
+    struct sh_chunk *chunks;
+    size_t work;
+    bool no_memory;
+    char problem[224];
+    size_t problem_at; /* byte of the outermost text that it can be blamed on */
+};
+
+void nacre_sh_parse_clear(struct sh_parse *parse);
+
+/* Zeroed memory that lives as long as the parse; NULL sets `no_memory`. */
+void *nacre_sh_alloc(struct sh_parse *parse, size_t size);
+/* Keeps the first problem.  Returns false. */
+bool nacre_sh_problem(struct sh_parse *parse, size_t at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Where a text that is parsed stands: the command itself, or within a word of it. */
+struct sh_where {
+    bool inside;
+    size_t at;
+    unsigned depth;
+    bool bash;
+};
+
+/* Adds all commands of `text`, which must outlive the parse or lie in its arena. */
+bool nacre_sh_parse_text(struct sh_parse *parse, const char *text,
+                      const struct sh_where *where);
+
+/* A word that stands for itself, and one that stands for what nobody knows yet. */
+struct sh_word *nacre_sh_word_literal(struct sh_parse *parse, const char *text,
+                                      size_t size, size_t at);
+struct sh_word *nacre_sh_word_unknown(struct sh_parse *parse, const char *text,
+                                      enum nacre_mark mark, size_t at);
+/* Always one word: neither split nor globbed nor left out. */
+bool nacre_sh_word_is_one(const struct sh_word *word);
+/* Holds, as plain text, what an arithmetic or prompt expansion would still run. */
+bool nacre_sh_word_hides_command(const struct sh_word *word);
+bool nacre_sh_word_is(const struct sh_word *word, const char *text);
+
+/* Adds a simple command; `words` lie in the arena. */
+struct sh_command *nacre_sh_command_add(struct sh_parse *parse,
+                                        const struct sh_word *const *words,
+                                        size_t count, const struct sh_where *where);
+
+/*
+ * Which programs a command really starts: follows wrappers, shells and builtins, adds
+ * a form for each program and parses each text that a shell is given.  A problem where
+ * it can't be told.
+ */
+bool nacre_sh_effects(struct sh_parse *parse, struct sh_command *command);
+
+#endif

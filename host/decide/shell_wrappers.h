@@ -1,0 +1,81 @@
+#ifndef NACRE_DECIDE_SHELL_WRAPPERS_H
+#define NACRE_DECIDE_SHELL_WRAPPERS_H
+
+#include "shell_parse.h"
+
+/* Programs and builtins that start others.  Private to shell_effect.c, shell_options.c,
+ * shell_interpreters.c and the table in shell_wrappers.c. */
+
+enum sh_wrapper_kind {
+    SH_WRAPPER_NONE,
+    SH_WRAPPER_RUN,     /* options, operands, then the words of a command */
+    SH_WRAPPER_TEXT,    /* the same, or -c TEXT */
+    SH_WRAPPER_JOIN,    /* the rest, with blanks between, is a shell text */
+    SH_WRAPPER_ENV,     /* RUN, with -S */
+    SH_WRAPPER_XARGS,   /* RUN, with words that come later */
+    SH_WRAPPER_FIND,    /* -exec ... ; */
+    SH_WRAPPER_SHELL,   /* sh */
+    SH_WRAPPER_BASH,    /* a shell with bash's grammar */
+    SH_WRAPPER_SOURCE,  /* . */
+    SH_WRAPPER_TRAP,    /* the first word is a text */
+    SH_WRAPPER_ASSIGN,  /* its words, or the first `operands`, name or set variables */
+    SH_WRAPPER_DECLARE, /* the same, and -n makes a name stand for another */
+    SH_WRAPPER_SET,     /* its words become variables */
+    SH_WRAPPER_PRINTF,  /* -v sets one */
+    SH_WRAPPER_TEST,    /* -v evaluates one */
+    SH_WRAPPER_LATER,   /* `shorts`: options, or "=", that change what later words mean */
+    SH_WRAPPER_REFUSE,  /* what it starts can't be told */
+};
+
+struct sh_wrapper {
+    const char *name;
+    enum sh_wrapper_kind kind;
+    /* As getopt() has them: "ab:c::".  An option that is not here is a problem. */
+    const char *shorts;
+    /* "plain value= optional?", each with the letter of its short form behind it if
+     * somebody asks for its value: "command=c". */
+    const char *longs;
+    unsigned operands; /* words before the command */
+    bool assignments;  /* NAME=VALUE may stand before it */
+    bool permutes;     /* options may stand behind operands */
+    bool starts_shell; /* without a command */
+};
+
+/* By the last part of a program's path; NULL: it starts nothing that is known here. */
+const struct sh_wrapper *nacre_sh_wrapper_find(const char *name);
+
+struct sh_scan {
+    size_t operand; /* the first word that is no option */
+    bool seen[128];
+    const struct sh_word *value[128]; /* of the option with this letter; or NULL */
+};
+
+/* Reads the options of words[0]. */
+bool nacre_sh_scan(struct sh_parse *parse, const struct sh_wrapper *wrapper,
+                   const struct sh_word *const *words, size_t count,
+                   struct sh_scan *ret_scan);
+
+/* One program with its words. */
+struct sh_effect {
+    struct sh_parse *parse;
+    struct sh_command *command; /* whose input a shell would read */
+    const struct sh_word *const *words;
+    size_t count;
+    unsigned wrapped; /* by how many others */
+};
+
+/* It can't be judged, for what this word is. */
+#define SH_CANT(effect, word, ...)                                                       \
+    nacre_sh_problem((effect)->parse, (word)->at, __VA_ARGS__)
+
+/* Parses what the program is given as a shell text. */
+bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
+                       bool bash);
+
+bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash);
+bool nacre_sh_run_source(const struct sh_effect *effect);
+bool nacre_sh_run_trap(const struct sh_effect *effect);
+/* Is it an option by which a shell reads its text otherwise? */
+bool nacre_sh_changes_reading(const struct sh_word *word);
+
+#endif

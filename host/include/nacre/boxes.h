@@ -1,0 +1,60 @@
+#ifndef NACRE_BOXES_H
+#define NACRE_BOXES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nacre/error.h"
+#include "nacre/hash.h"
+
+struct nacre_executor;
+
+/*
+ * Sandboxes that are kept warm, for who owns the container executor: the keeper, or an
+ * embedder that is its own.
+ */
+struct nacre_box_info {
+    char id[16];   /* the container's, as an engine abbreviates it */
+    char name[64];
+    char scope_key[256];
+    char image[256];
+    char digest[NACRE_HEX]; /* of what it is made of */
+    uint64_t created_ms, used_ms; /* since 1970 */
+    uint32_t commands; /* that run in it now: it lives; 0 when another process knows */
+    int32_t owner_pid; /* of the process that it lives and dies with; 1: not known */
+};
+
+/* Calls `each` with every one, until it returns false. */
+void nacre_container_boxes_list(struct nacre_executor *executor,
+                                bool (*each)(void *data,
+                                             const struct nacre_box_info *info),
+                                void *data);
+
+/* End those that `wanted` picks.  A live one is left, unless `force`: then its commands
+ * end with it.  Returns how many. */
+uint32_t nacre_container_boxes_end(struct nacre_executor *executor, bool force,
+                                   bool (*wanted)(void *data,
+                                                  const struct nacre_box_info *info),
+                                   void *data);
+
+/*
+ * What the registry in `state_dir` says, for who has no executor: the boxes of every
+ * owner that lives.  Needs no engine.  Nothing is there: no call, NACRE_OK.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_boxes_read(const char *state_dir,
+                 bool (*each)(void *data, const struct nacre_box_info *info), void *data,
+                 struct nacre_error *err);
+
+/*
+ * Makes the sandbox image and gives it the name `tag` ("name:tag"; NULL: the default
+ * image's): from a Dockerfile where the engine reaches a registry, else by mmdebstrap on
+ * this machine.  `said` hears what goes on, escaped; may be NULL.  Takes minutes.
+ * NACRE_ERR_UNAVAILABLE says why neither way works.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_container_image_build(struct nacre_executor *executor, const char *tag,
+                            void (*said)(void *data, const char *text), void *data,
+                            struct nacre_error *err);
+
+#endif

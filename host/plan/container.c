@@ -1,0 +1,335 @@
+/*
+ * What only a container has.  The policy is trusted to be what its author wrote, not to
+ * be wise: what would open the sandbox is refused by name.  The request names an image.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "container.h"
+#include "draft.h"
+#include "nacre/text.h"
+
+/* A text of the policy with its rule. */
+struct line {
+    const char *rule;
+    const struct nacre_rule *said;
+};
+
+static void refuse(struct draft *draft, const char *rule, size_t item,
+                   struct nacre_place place, const char *what, const char *fix)
+{
+    struct nacre_decision decision = { .place = place };
+
+    nacre_rule_name(decision.rule, rule, item);
+    WHAT(&decision, "%s", what);
+    FIX(&decision, "%s", fix);
+    nacre_draft_refuse(draft, CODE_BAD_CONTAINER, &decision);
+}
+
+static void say(struct draft *draft, const char *rule, size_t item,
+                struct nacre_place place, const char *what, const char *wall)
+{
+    struct nacre_decision decision = { .place = place, .verdict = NACRE_VERDICT_GRANT };
+
+    nacre_rule_name(decision.rule, rule, item);
+    WHAT(&decision, "%s", what);
+    WALL(&decision, wall);
+    nacre_draft_add(draft, &decision);
+}
+
+/* ---- lines with one text ---- */
+
+static void image(struct draft *draft)
+{
+    const struct nacre_rule *said = &draft->policy->container.image;
+    const char *asked = draft->request->image;
+    const char *name = asked ? asked : said->text ? said->text : NACRE_DEFAULT_IMAGE;
+    char what[256], shown[NACRE_SHOWN];
+
+    (void)nacre_text_shown(shown, name);
+    if (!nacre_container_is_image(name)) {
+        (void)snprintf(what, sizeof(what), "'%s' is not the name of an image", shown);
+        refuse(draft, asked ? "request.image" : "container.image", 0,
+               asked ? (struct nacre_place){ 0 } : said->place, what,
+               "give one like " NACRE_DEFAULT_IMAGE);
+        return;
+    }
+    if (asked && said->text && strcmp(asked, said->text) != 0) {
+        (void)snprintf(what, sizeof(what),
+                       "the request asks for the image '%s', the policy names another",
+                       shown);
+        refuse(draft, "container.image", 0, said->place, what,
+               "leave --image out, or change the policy's");
+        return;
+    }
+    draft->plan->container.image = nacre_draft_copy(draft, name);
+    (void)snprintf(what, sizeof(what), "%s", shown);
+    say(draft, asked ? "request.image" : "container.image", 0,
+        asked ? (struct nacre_place){ 0 } : said->place, what,
+        "by the engine's id; never pulled");
+}
+
+/* `feature` is what it takes; 0: the engine always has it. */
+static void text_line(struct draft *draft, struct line line, bool good,
+                      const char *expected, uint32_t feature, const char *wall,
+                      char **ret_text)
+{
+    char what[256], shown[NACRE_SHOWN];
+
+    if (!line.said->text)
+        return;
+    (void)nacre_text_shown(shown, line.said->text);
+    if (!good) {
+        (void)snprintf(what, sizeof(what), "'%s' is refused in any policy", shown);
+        refuse(draft, line.rule, 0, line.said->place, what, expected);
+        return;
+    }
+    *ret_text = nacre_draft_copy(draft, line.said->text);
+    draft->plan->required |= feature;
+    say(draft, line.rule, 0, line.said->place, shown, wall);
+}
+
+static void texts(struct draft *draft)
+{
+    const struct nacre_container_rules *rules = &draft->policy->container;
+    struct nacre_container *plan = &draft->plan->container;
+
+    text_line(draft, (struct line){ "container.workdir", &rules->workdir },
+              nacre_container_is_place(rules->workdir.text),
+              "give an absolute path outside /proc, /sys and /dev", 0,
+              "where commands start", &plan->workdir);
+    text_line(draft, (struct line){ "container.user", &rules->user },
+              nacre_container_is_user(rules->user.text), "give UID:GID, as 1000:1000", 0,
+              "read back from inside", &plan->user);
+    text_line(draft,
+              (struct line){ "container.seccomp_profile", &rules->seccomp_profile },
+              rules->seccomp_profile.text &&
+                  strcmp(rules->seccomp_profile.text, "docker-default") == 0,
+              "remove it: nacre's own is sent; or say docker-default", 0,
+              "the engine's profile; nacre's own is installed by init",
+              &plan->seccomp_profile);
+    text_line(draft,
+              (struct line){ "container.apparmor_profile", &rules->apparmor_profile },
+              nacre_container_is_profile(rules->apparmor_profile.text),
+              "name a profile that confines, or remove the line", NACRE_FEATURE_APPARMOR,
+              "AppArmor; label read back from inside", &plan->apparmor_profile);
+    text_line(draft, (struct line){ "container.selinux_label", &rules->selinux_label },
+              nacre_container_is_profile(rules->selinux_label.text),
+              "name a label that confines, or remove the line", NACRE_FEATURE_SELINUX,
+              "SELinux; label read back from inside", &plan->selinux_label);
+    text_line(draft, (struct line){ "container.setup_command", &rules->setup_command },
+              rules->setup_command.text && rules->setup_command.text[0],
+              "give a command, or remove the line", 0,
+              "once, in a container of its own without workspace; kept as an image",
+              &plan->setup_command);
+    text_line(draft, (struct line){ "container.cpuset", &rules->cpuset },
+              nacre_container_is_cpuset(rules->cpuset.text), "give a list like 0-1,3",
+              NACRE_FEATURE_CPUSET, "cpuset cgroup, read back from inside",
+              &plan->cpuset);
+}
+
+/* ---- lines with a number ---- */
+
+static void number_line(struct draft *draft, const char *rule,
+                        const struct nacre_limit *limit, const char *unit,
+                        uint32_t feature, const char *wall, uint64_t *ret_number)
+{
+    struct nacre_decision decision = { .place = limit->place,
+                                       .verdict = NACRE_VERDICT_LIMIT };
+
+    if (limit->place.line == 0)
+        return;
+    nacre_rule_name(decision.rule, rule, 0);
+    WHAT(&decision, "%" PRIu64 " %s", limit->value, unit);
+    WALL(&decision, wall);
+    if (limit->value == 0) {
+        /* To the engine 0 means "unlimited". */
+        refuse(draft, rule, 0, limit->place, "0 would be no limit at all",
+               "give a number above 0, or remove the line");
+        return;
+    }
+    *ret_number = limit->value;
+    draft->plan->required |= feature;
+    nacre_draft_add(draft, &decision);
+}
+
+static void numbers(struct draft *draft)
+{
+    const struct nacre_container_rules *rules = &draft->policy->container;
+    struct nacre_container *plan = &draft->plan->container;
+    uint64_t memory = draft->policy->limits.memory_mb.value << 20;
+
+    number_line(draft, "container.memory_swap", &rules->memory_swap,
+                "bytes of memory and swap together", NACRE_FEATURE_SWAP_LIMIT,
+                "memory cgroup, read back from inside", &plan->memory_swap_bytes);
+    if (plan->memory_swap_bytes == 0)
+        plan->memory_swap_bytes = memory;
+    else if (plan->memory_swap_bytes < memory)
+        refuse(draft, "container.memory_swap", 0, rules->memory_swap.place,
+               "memory and swap together are less than the memory",
+               "raise it, or remove the line: then there is no swap");
+    number_line(draft, "container.memory_reservation", &rules->memory_reservation,
+                "bytes of memory reserved", NACRE_FEATURE_MEMORY_RESERVATION,
+                "memory cgroup, read back from inside", &plan->memory_reservation_bytes);
+    if (plan->memory_reservation_bytes > memory)
+        refuse(draft, "container.memory_reservation", 0, rules->memory_reservation.place,
+               "more is reserved than there may be", "lower it below memory_mb");
+    number_line(draft, "container.cpus", &rules->cpus_nano,
+                "billionths of a processor", NACRE_FEATURE_CPUS,
+                "cpu cgroup, read back from inside", &plan->cpus_nano);
+    number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk",
+                NACRE_FEATURE_DISK, "the driver's quota, or tmpfs and a loop mount",
+                &plan->disk_bytes);
+    number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
+                NACRE_FEATURE_DISK_IOPS, "io cgroup", &plan->disk_iops);
+    number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,
+                "of disk weight", NACRE_FEATURE_DISK_IO_WEIGHT, "io cgroup",
+                &plan->disk_io_weight);
+}
+
+/* ---- lists ---- */
+
+static void list(struct draft *draft, const struct nacre_container_list *kind,
+                 const struct nacre_rules *rules, const char *more, char ***ret_texts)
+{
+    size_t used = 0;
+
+    *ret_texts = calloc(rules->count + 2, sizeof(**ret_texts));
+    if (!*ret_texts) {
+        draft->status = nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan");
+        return;
+    }
+    for (size_t i = 0; i < rules->count && draft->status == NACRE_OK; i++) {
+        char text[NACRE_CONTAINER_TEXT], what[256], shown[NACRE_SHOWN];
+        const char *wrong = kind->read(rules->items[i].text, text);
+
+        (void)nacre_text_shown(shown, rules->items[i].text);
+        if (wrong) {
+            (void)snprintf(what, sizeof(what), "'%s' %s", shown, wrong);
+            refuse(draft, kind->rule, i + 1, rules->items[i].place, what, kind->fix);
+            continue;
+        }
+        (*ret_texts)[used++] = nacre_draft_copy(draft, text);
+        say(draft, kind->rule, i + 1, rules->items[i].place,
+            nacre_text_shown(shown, text), kind->wall);
+    }
+    if (more && draft->status == NACRE_OK)
+        (*ret_texts)[used] = nacre_draft_copy(draft, more);
+}
+
+static void lists(struct draft *draft)
+{
+    const struct nacre_container_rules *rules = &draft->policy->container;
+    struct nacre_container *plan = &draft->plan->container;
+    struct nacre_decision note = { .rule = "container.keep_capabilities",
+                                   .place = rules->keep_capabilities.place,
+                                   .verdict = NACRE_VERDICT_NOTE };
+    const char *tmp = "/tmp:" NACRE_CONTAINER_TMPFS_SIZE ",mode=1777";
+    bool root = rules->user.text && strncmp(rules->user.text, "0", 1) == 0;
+
+    for (size_t i = 0; i < rules->tmpfs.count; i++)
+        if (strcmp(rules->tmpfs.items[i].text, "/tmp") == 0 ||
+            strncmp(rules->tmpfs.items[i].text, "/tmp:", 5) == 0)
+            tmp = NULL;
+    for (uint32_t i = 0; i < draft->plan->mount_count; i++)
+        if (strcmp(draft->plan->mounts[i].guest, "/tmp") == 0)
+            tmp = NULL;
+    list(draft, &nacre_container_tmpfs, &rules->tmpfs, tmp, &plan->tmpfs);
+    list(draft, &nacre_container_capabilities, &rules->keep_capabilities, NULL,
+         &plan->keep_capabilities);
+    list(draft, &nacre_container_syscalls, &rules->blocked_syscalls, NULL,
+         &plan->blocked_syscalls);
+    list(draft, &nacre_container_environment, &rules->environment, NULL,
+         &plan->environment);
+    list(draft, &nacre_container_ulimits, &rules->ulimits, NULL, &plan->ulimits);
+    if (rules->keep_capabilities.count == 0)
+        return;
+    WHAT(&note, "%s", root ? "for user 0: in force"
+                           : "no effect for a user other than 0: the kernel drops them "
+                             "at exec");
+    nacre_draft_add(draft, &note);
+}
+
+static void root(struct draft *draft)
+{
+    const struct nacre_flag *said = &draft->policy->container.read_only_root;
+    enum nacre_filesystem_mode mode = draft->policy->filesystem.mode;
+    bool full = mode == NACRE_FILESYSTEM_FULL;
+    bool writes = full || mode == NACRE_FILESYSTEM_SCOPED;
+
+    draft->plan->container.read_only_root = said->place.line > 0 ? said->on : !full;
+    if (said->place.line == 0)
+        return;
+    if (full && said->on) {
+        refuse(draft, "container.read_only_root", 0, said->place,
+               "a read-only root, and the mode of the files is full",
+               "remove one of the two");
+        return;
+    }
+    if (!said->on && !writes) {
+        refuse(draft, "container.read_only_root", 0, said->place,
+               "a writable root, and the mode of the files grants no writing",
+               "remove this line, or change the mode to 'scoped'");
+        return;
+    }
+    say(draft, "container.read_only_root", 0, said->place, said->on ? "true" : "false",
+        "flags of the mount read back from inside");
+}
+
+/* ---- at another level ---- */
+
+/* Not one of these lines could hold there, and none is passed over in silence. */
+static void refuse_all(struct draft *draft)
+{
+    const struct nacre_container_rules *rules = &draft->policy->container;
+    const struct {
+        const char *rule;
+        struct nacre_place place;
+    } lines[] = {
+        { "container.image", rules->image.place },
+        { "container.workdir", rules->workdir.place },
+        { "container.user", rules->user.place },
+        { "container.seccomp_profile", rules->seccomp_profile.place },
+        { "container.apparmor_profile", rules->apparmor_profile.place },
+        { "container.selinux_label", rules->selinux_label.place },
+        { "container.setup_command", rules->setup_command.place },
+        { "container.cpuset", rules->cpuset.place },
+        { "container.tmpfs", rules->tmpfs.place },
+        { "container.keep_capabilities", rules->keep_capabilities.place },
+        { "container.blocked_syscalls", rules->blocked_syscalls.place },
+        { "container.environment", rules->environment.place },
+        { "container.ulimits", rules->ulimits.place },
+        { "container.read_only_root", rules->read_only_root.place },
+        { "container.memory_swap", rules->memory_swap.place },
+        { "container.memory_reservation", rules->memory_reservation.place },
+        { "container.cpus", rules->cpus_nano.place },
+        { "container.disk", rules->disk_bytes.place },
+        { "container.disk_iops", rules->disk_iops.place },
+        { "container.disk_io_weight", rules->disk_io_weight.place },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(lines); i++) {
+        struct nacre_decision decision = { .place = lines[i].place };
+
+        if (lines[i].place.line == 0)
+            continue;
+        nacre_rule_name(decision.rule, lines[i].rule, 0);
+        WHAT(&decision, "holds at level container alone, and this is level %s",
+             nacre_level_name(draft->policy->level));
+        FIX(&decision, "remove this line, or change the level to 'container'");
+        nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+    }
+}
+
+void nacre_draft_container(struct draft *draft)
+{
+    if (draft->policy->level != NACRE_LEVEL_CONTAINER) {
+        refuse_all(draft);
+        return;
+    }
+    image(draft);
+    texts(draft);
+    root(draft);
+    numbers(draft);
+    lists(draft);
+}

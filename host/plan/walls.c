@@ -1,0 +1,280 @@
+#include "walls.h"
+
+#include <assert.h>
+
+#include "nacre/path.h"
+
+#define NATIVE_LIMITS                                                              \
+    (NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT | NACRE_FEATURE_OUTPUT_LIMIT | \
+     NACRE_FEATURE_OPEN_FILES)
+#define NATIVE_ALWAYS \
+    (NATIVE_LIMITS | NACRE_FEATURE_PROCESSES | NACRE_FEATURE_NO_NETWORK)
+#define NATIVE_ASKED (NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_CPU_SHARES_ANY)
+#define FILES (NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED)
+
+#define JUDGE_WALL "parsed as a shell would, judged before anything starts"
+#define COVER_WALL                                                                     \
+    "covered by a root-owned 0000 file or directory; checked before each command"
+#define INIT_TIME "init's deadline and the owner's behind it; all it started is killed"
+#define INIT_OUTPUT "counted by the owner, cut at the byte"
+
+static const struct walls wasm = {
+    .features = NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT |
+                NACRE_FEATURE_WALL_LIMIT | NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES |
+                NACRE_FEATURE_OUTPUT_LIMIT | NACRE_FEATURE_PROCESSES |
+                NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY | FILES |
+                NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL,
+    .always = NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |
+              NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
+              NACRE_FEATURE_PROCESSES | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL,
+    .level = "a WebAssembly guest in a worker process of its own",
+    .jail = "wasmtime; seccomp; landlock where the kernel has it; a worker can be killed",
+    .runtime = "the pinned engine; proposals off by name",
+    .network = "no socket import exists; seccomp refuses socket()",
+    .command = "a wasm guest can't start a process; seccomp refuses fork and exec",
+    .deny = "no directory is visible",
+    .no_files = "no preopen exists: every path call fails",
+    .full = "the host's tree, read-write, but for kernel filesystems",
+    .tree = "openat2 RESOLVE_IN_ROOT below a kept fd; kernel filesystems are never "
+            "opened",
+    .mount = "openat2 RESOLVE_BENEATH below a kept fd; landlock",
+    .private_mount = "openat2 RESOLVE_BENEATH below a kept fd; landlock; made in the "
+                     "worker's scratch directory",
+    .denied = "name and inode compared at every step of the path walk",
+    .memory_unit = "MiB of memory and tables together",
+    .memory = "the engine's memory comes from nacre's own allocator: exact sum; "
+              "RLIMIT_DATA beneath",
+    .memory_default = "the engine's memory comes from nacre's own allocator: exact sum; "
+                      "RLIMIT_DATA beneath",
+    .cpu = "cgroup weight, or nice",
+    .cpu_more = "cgroup weight",
+    .processes_unit = "processes: a wasm guest can start none",
+    .processes = "holds by nature; seccomp refuses fork and exec",
+    .open_files_unit = "open files beyond stdio and mounts",
+    .open_files = "counted in the shim's fd table",
+    .time_unit = "ms of wall time, compilation included",
+    .time = "supervisor's deadline: epoch interrupt, SIGKILL at +150 ms",
+    .output = "counted in the shim, cut at the byte",
+    .scratch = "counted in the shim",
+};
+
+static const struct walls process = {
+    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | NACRE_FEATURE_FS_FULL,
+    .always = NATIVE_ALWAYS,
+    .level = "a native command in namespaces of its own",
+    .jail = "user, mount, pid, net, ipc, uts, cgroup namespaces; pivot_root; seccomp; no "
+            "capabilities; landlock where there is one",
+    .runtime = "nacre's own launcher and init",
+    .network = "an empty network namespace",
+    .command = JUDGE_WALL,
+    .deny = "no mount; the root is read-only, only /tmp can be written",
+    .no_files = "a root of its own, read-only",
+    .full = "the host's tree, read-write, less the denied paths",
+    .tree = "bind mount of the host's root, nosuid, nodev; as the sandbox's own user",
+    .mount = "bind mount from a kept fd, nosuid, nodev; landlock",
+    .private_mount = "a directory of a tmpfs, gone with the sandbox",
+    .denied = COVER_WALL,
+    .memory_unit = "MiB of memory, all processes together",
+    .memory = "memory cgroup; rlimit beneath",
+    .memory_default = "memory cgroup where there is one, else an rlimit for each process",
+    .cpu = "cpu cgroup",
+    .cpu_more = "cpu cgroup",
+    .processes_unit = "processes and threads",
+    .processes = "RLIMIT_NPROC in the user namespace; pids cgroup where there is one",
+    .open_files_unit = "open files a process",
+    .open_files = "RLIMIT_NOFILE",
+    .time_unit = "ms of wall time",
+    .time = INIT_TIME,
+    .output = INIT_OUTPUT,
+    .scratch = "size of a tmpfs",
+};
+
+static const struct walls container = {
+    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | NACRE_FEATURE_CPUS |
+                NACRE_FEATURE_CPUSET | NACRE_FEATURE_SWAP_LIMIT |
+                NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK |
+                NACRE_FEATURE_DISK_IOPS | NACRE_FEATURE_DISK_IO_WEIGHT |
+                NACRE_FEATURE_APPARMOR | NACRE_FEATURE_SELINUX | NACRE_FEATURE_WARM,
+    .always = NATIVE_ALWAYS,
+    .level = "a native command in a container of the engine",
+    .jail = "the engine's namespaces; no capabilities; seccomp; no-new-privileges; "
+            "init's report compared line by line",
+    .runtime = "the engine's API; never the docker program",
+    .network = "network none: the container has loopback alone",
+    .command = JUDGE_WALL,
+    .deny = "nothing of the host; the root is read-only, only /tmp can be written",
+    .no_files = "no bind; read-only root",
+    .full = "the container's own root is writable; nothing of the host is added",
+    .tree = "writable root",
+    .mount = "bind; device and inode compared with a kept fd",
+    .private_mount = "bind of a directory that nacre makes for it",
+    .denied = COVER_WALL,
+    .covers_root = true,
+    .memory_unit = "MiB of memory, all processes together",
+    .memory = "memory cgroup, read back from inside",
+    .memory_default = "memory cgroup, read back from inside",
+    .cpu = "cpu cgroup, read back from inside",
+    .cpu_more = "cpu cgroup, read back from inside",
+    .processes_unit = "processes and threads",
+    .processes = "pids cgroup, read back from inside",
+    .open_files_unit = "open files a process",
+    .open_files = "RLIMIT_NOFILE",
+    .time_unit = "ms of wall time",
+    .time = INIT_TIME ", or the container is",
+    .output = INIT_OUTPUT,
+    .scratch = "size of a tmpfs",
+};
+
+static const struct walls none = {
+    .features = NATIVE_LIMITS | NATIVE_ASKED | NACRE_FEATURE_PROCESSES,
+    .always = NATIVE_LIMITS,
+    .level = "a command on the host, without a sandbox; recorded as unsandboxed",
+    .jail = "rlimits and a deadline; nothing else holds it",
+    .runtime = "nacre's own init",
+    .command = JUDGE_WALL,
+    .memory_unit = "MiB of memory",
+    .memory = "",
+    .memory_default = "",
+    .cpu = "",
+    .cpu_more = "",
+    .processes_unit = "processes",
+    .processes = "",
+    .open_files_unit = "open files a process",
+    .open_files = "RLIMIT_NOFILE",
+    .time_unit = "ms of wall time",
+    .time = INIT_TIME,
+    .output = INIT_OUTPUT,
+};
+
+const struct walls *nacre_walls_of(enum nacre_level level)
+{
+    switch (level) {
+    case NACRE_LEVEL_NONE: return &none;
+    case NACRE_LEVEL_PROCESS: return &process;
+    case NACRE_LEVEL_WASM: return &wasm;
+    case NACRE_LEVEL_CONTAINER:
+    case NACRE_LEVEL_VM: /* refused: these are only the words around the refusal */
+        return &container;
+    case NACRE_LEVEL_UNSET:
+    case NACRE_LEVEL_COUNT:
+        break;
+    }
+    assert(false && "a policy has a level");
+    return NULL;
+}
+
+bool nacre_level_is_native(enum nacre_level level)
+{
+    return level != NACRE_LEVEL_WASM;
+}
+
+bool nacre_path_is_kernels(const char *path)
+{
+    return nacre_path_is_below(path, "/proc", NULL) ||
+           nacre_path_is_below(path, "/sys", NULL);
+}
+
+uint32_t nacre_level_features(enum nacre_level level)
+{
+    return level == NACRE_LEVEL_VM ? 0 : nacre_walls_of(level)->features;
+}
+
+/* ---- what is there anyway ---- */
+
+#define TMP_ROW { "/tmp", true, true, "/tmp read-write, private, in memory", "tmpfs" }
+
+static const char *const made_etc[] = {
+    "/etc/alternatives", "/etc/ca-certificates", "/etc/group", "/etc/hostname",
+    "/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+    "/etc/localtime", "/etc/nsswitch.conf", "/etc/passwd", "/etc/pki",
+    "/etc/resolv.conf", "/etc/ssl", NULL,
+};
+
+static const struct builtin process_parts[] = {
+    { "/usr", true, false, "/usr read-only, with /bin, /lib, /lib64 and /sbin",
+      "read-only bind, nosuid, nodev" },
+    { "/bin", true, false, NULL, NULL },
+    { "/sbin", true, false, NULL, NULL },
+    { "/lib", true, false, NULL, NULL },
+    { "/lib32", true, false, NULL, NULL },
+    { "/lib64", true, false, NULL, NULL },
+    { "/etc", true, false,
+      "/etc made for the run: certificates, alternatives, ld.so.cache, one user",
+      "read-only", made_etc },
+    { "/proc", true, false, "/proc of this sandbox's processes alone",
+      "pid namespace; the kernel's secrets masked" },
+    { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",
+      "no other node; mknod refused" },
+    TMP_ROW,
+    { NULL, false, false, "no /home, /root, /var or /sys of the host",
+      "not in the sandbox's root" },
+};
+
+static const struct builtin process_full_parts[] = {
+    { "/proc", true, false, "/proc of this sandbox's processes alone",
+      "pid namespace; the kernel's secrets masked" },
+    { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",
+      "no other node; mknod refused" },
+    { "/sys", false, false, "/sys is covered", "not the host's" },
+    { "/run", false, false, "/run is covered: doors to the host's services",
+      "not the host's" },
+};
+
+#define CONTAINER_KERNEL                                                           \
+    { "/proc", true, false, "/proc of this container's processes alone",           \
+      "pid namespace; the engine's masked paths" },                                \
+    { "/sys", false, false, "/sys is covered", "masked" },                         \
+    { "/dev", true, true, "/dev of the engine's: no device of the host",           \
+      "devices cgroup; mknod refused" },                                           \
+    TMP_ROW
+
+static const struct builtin container_parts[] = {
+    CONTAINER_KERNEL,
+    { NULL, true, false, "the image's own files, read-only", "read-only root" },
+};
+
+static const struct builtin container_full_parts[] = {
+    CONTAINER_KERNEL,
+    { NULL, true, true, "the image's own files; changes go with the container",
+      "a layer of its own" },
+};
+
+const struct builtin *nacre_builtins(enum nacre_level level,
+                                     enum nacre_filesystem_mode mode, size_t *ret_count)
+{
+    bool full = mode == NACRE_FILESYSTEM_FULL;
+
+    if (level == NACRE_LEVEL_PROCESS) {
+        *ret_count = full ? NACRE_COUNT(process_full_parts) : NACRE_COUNT(process_parts);
+        return full ? process_full_parts : process_parts;
+    }
+    if (level == NACRE_LEVEL_CONTAINER) {
+        *ret_count = full ? NACRE_COUNT(container_full_parts)
+                          : NACRE_COUNT(container_parts);
+        return full ? container_full_parts : container_parts;
+    }
+    *ret_count = 0;
+    return NULL;
+}
+
+bool nacre_builtin_holds(const struct builtin *part, const char *guest)
+{
+    for (size_t i = 0; part->names && part->names[i]; i++)
+        if (nacre_path_is_below(guest, part->names[i], NULL) ||
+            nacre_path_is_below(part->names[i], guest, NULL))
+            return true;
+    return !part->names;
+}
+
+const struct builtin *nacre_builtin_at(const struct nacre_policy *policy,
+                                       const char *guest)
+{
+    size_t count;
+    const struct builtin *parts =
+        nacre_builtins(policy->level, policy->filesystem.mode, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (!parts[i].guest || nacre_path_is_below(guest, parts[i].guest, NULL))
+            return &parts[i];
+    return NULL;
+}

@@ -1,0 +1,60 @@
+#ifndef NACRE_WALLS_H
+#define NACRE_WALLS_H
+
+#include "nacre/plan.h"
+
+/*
+ * What differs from level to level: the words for each line of a policy and what
+ * enforces it.  Private to host/plan; the sections read a row and know no level.
+ */
+struct walls {
+    uint32_t features; /* what an executor of this level can be asked for */
+    uint32_t always;   /* of those: what every plan requires */
+
+    const char *level, *jail; /* the level's line: what it is, and what makes it that */
+    const char *runtime;
+
+    const char *network; /* nothing is reachable */
+    const char *command; /* what judges a command, or why there is none */
+
+    /* files */
+    const char *deny, *no_files; /* mode deny: what, and by which wall */
+    const char *full, *tree;     /* mode full likewise */
+    const char *mount, *private_mount, *denied;
+    bool covers_root; /* denied names in the sandbox's own parts are covered too */
+
+    /* limits: the unit with what it counts, and the wall */
+    const char *memory_unit, *memory, *memory_default;
+    const char *cpu, *cpu_more; /* up to an ordinary share, and beyond it */
+    const char *processes_unit, *processes;
+    const char *open_files_unit, *open_files;
+    const char *time_unit, *time;
+    const char *output;
+    const char *scratch;
+};
+
+const struct walls *nacre_walls_of(enum nacre_level level);
+
+/* Not WebAssembly: commands run there. */
+bool nacre_level_is_native(enum nacre_level level);
+
+/* At or below /proc or /sys. */
+bool nacre_path_is_kernels(const char *path);
+
+/* What a sandbox has though no policy names it. */
+struct builtin {
+    const char *guest; /* NULL: everything that is not listed before */
+    bool read, write;
+    const char *what, *mechanism;
+    const char *const *names; /* the only ones in it, NULL-terminated; NULL: any */
+};
+/* The rows of a level in a mode of its files; *ret_count may be 0. */
+const struct builtin *nacre_builtins(enum nacre_level level,
+                                     enum nacre_filesystem_mode mode, size_t *ret_count);
+/* Does it hold anything at, below or above `guest`?  A made /etc has few files. */
+bool nacre_builtin_holds(const struct builtin *part, const char *guest);
+/* The one that `guest` (absolute, normalised) lies in, or NULL. */
+const struct builtin *nacre_builtin_at(const struct nacre_policy *policy,
+                                       const char *guest);
+
+#endif

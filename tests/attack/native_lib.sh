@@ -1,0 +1,142 @@
+# shellcheck shell=bash
+# Sourced by native_*.sh: guests that are native programs, at level process unless a
+# case says otherwise.  With AS=user in the environment and root's rights everything is
+# done once more by a user who has neither an account nor a group.
+guest_uid=61234
+
+# Whatever that user has to read or run may lie where it can't go: it gets copies.
+as_user() {
+  local stage here result=0
+  here=$(cd "$(dirname "$0")" && pwd)
+  stage=$(mktemp -d "${TMPDIR:-/tmp}/nacre-user.XXXXXX")
+  mkdir -p "$stage/tests/e2e" "$stage/tools" "$stage/tmp"
+  cp -r "$here" "$stage/tests/attack"
+  cp -r "$here/../e2e/cli" "$stage/tests/e2e/cli"
+  cp -r "$POLICIES" "$stage/policies"
+  cp "$NACRE" "$JSON_CHECK" "$stage/"
+  find "$TOOLS" -maxdepth 1 -type f -name 'attack_*' -exec cp {} "$stage/tools/" \;
+  chown -R "$guest_uid:$guest_uid" "$stage"
+  chmod 755 "$stage"
+  (cd "$stage" && setpriv --reuid "$guest_uid" --regid "$guest_uid" --clear-groups \
+    env -i PATH="$PATH" ONLY="${ONLY:-}" TMPDIR="$stage/tmp" GUESTS="$stage" \
+    NACRE="$stage/$(basename "$NACRE")" JSON_CHECK="$stage/$(basename "$JSON_CHECK")" \
+    POLICIES="$stage/policies" TOOLS="$stage/tools" \
+    bash "$stage/tests/attack/$(basename "$0")") || result=$?
+  rm -rf "$stage"
+  exit "$result"
+}
+if [[ ${AS:-} == user && $EUID == 0 ]]; then as_user; fi
+
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+chmod 755 "$scratch"
+is_root=$([[ $EUID == 0 ]] && echo yes || echo no)
+
+# native FILE WORD...: level process with a writable /workspace and /tmp.  A WORD is
+# !PATH (denied), PATH:ro or PATH:rw (one more mount), KEY=VALUE (a limit),
+# level=, shell= or mode= (those), or -RULE (a blocked command).
+native() {
+  local file=$1 word level=process shell=full mode=scoped
+  local denied=() limits=() blocked=() mounts=("/workspace:rw" "/tmp:rw")
+  shift
+  for word in "$@"; do
+    case $word in
+      !*) denied+=("${word#!}") ;;
+      -*) blocked+=("${word#-}") ;;
+      level=*) level=${word#*=} ;;
+      shell=*) shell=${word#*=} ;;
+      mode=*) mode=${word#*=} mounts=() ;;
+      *=*) limits+=("${word%%=*}: ${word#*=}") ;;
+      /workspace:*) mounts[0]=$word ;;
+      *) mounts+=("$word") ;;
+    esac
+  done
+  {
+    printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: attack}\nspec:\n'
+    printf '  level: %s\n  capabilities:\n    filesystem:\n      mode: %s\n' "$level" "$mode"
+    if ((${#mounts[@]})); then echo "      mount_paths:"; fi
+    for word in "${mounts[@]}"; do
+      echo "        - {path: ${word%:*}, permissions: ${word##*:}}"
+    done
+    if ((${#denied[@]})); then echo "      denied_paths:"; fi
+    for word in "${denied[@]}"; do echo "        - $word"; done
+    printf '    shell:\n      mode: %s\n' "$shell"
+    if ((${#blocked[@]})); then echo "      blocked_commands:"; fi
+    for word in "${blocked[@]}"; do echo "        - '$word'"; done
+    if ((${#limits[@]})); then echo "  resource_limits:"; fi
+    for word in "${limits[@]}"; do echo "    $word"; done
+  } >"$file"
+}
+
+# scene: a home without a history, and a workspace with the hostile programs in it.
+scene() {
+  export HOME=$PWD/home
+  mkdir home work
+  cp "$TOOLS"/attack_native_* work/
+  chmod 777 work
+}
+
+# inside [OPTION... --] WORD...: the command in the sandbox of p.yaml with that workspace.
+inside() {
+  local options=() word
+  for word in "$@"; do
+    if [[ $word == -- ]]; then
+      while [[ $1 != -- ]]; do
+        options+=("$1")
+        shift
+      done
+      shift
+      break
+    fi
+  done
+  run run --policy p.yaml --workspace work "${options[@]}" -- "$@"
+}
+
+# begin WORD...: inside, in the background.
+begin() {
+  start run --policy p.yaml --workspace work -- "$@"
+}
+
+# Every run of this case has begun and ended once, and nobody has touched the log.
+expect_pairs() {
+  local log=$HOME/.local/state/nacre/audit.jsonl begun ended
+  checks=$((checks + 1))
+  begun=$(grep -c '"type":"begin"' "$log")
+  ended=$(grep -c '"type":"end"' "$log")
+  [[ $begun == "$ended" && $begun -gt 0 ]] || fail "$begun runs begun, $ended ended"
+  "$NACRE" audit verify >"$scratch/out" 2>"$scratch/err" || fail "the log does not verify"
+}
+
+# with_word WORD: processes of anybody that have it among their arguments.
+with_word() {
+  local file
+  for file in /proc/[0-9]*/cmdline; do
+    if tr '\0' '\n' <"$file" 2>/dev/null | grep -qxF -- "$1"; then
+      file=${file#/proc/}
+      is_gone "${file%/cmdline}" || echo "${file%/cmdline}"
+    fi
+  done 2>/dev/null
+  return 0
+}
+
+has_word() {
+  [[ $(with_word "$1") ]]
+}
+
+lacks_word() {
+  [[ ! $(with_word "$1") ]]
+}
+
+# expect_gone WORD: nothing of it runs a second later.
+expect_gone() {
+  checks=$((checks + 1))
+  until_true 2 lacks_word "$1" || fail "still running: $(with_word "$1" | tr '\n' ' ')"
+}
+
+# A word that no other process on this machine has.
+unique() {
+  echo "3$(printf '%05d' $RANDOM)$(printf '%05d' $RANDOM).$$"
+}
+
+milliseconds() {
+  echo $(($(date +%s%N) / 1000000))
+}

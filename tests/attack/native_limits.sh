@@ -1,0 +1,214 @@
+#!/usr/bin/env bash
+# Native guests that want more than they may have, or do not want to end.
+source "$(dirname "$0")/native_lib.sh"
+
+# over_by MS WORD...: inside, timed: it took at least MS, and no more than two seconds
+# longer, after which the host itself makes an end of it.
+over_by() {
+  local from spent limit=$1
+  shift
+  from=$(milliseconds)
+  bounded 30 "$NACRE" run --policy p.yaml --workspace work -- "$@"
+  spent=$(($(milliseconds) - from))
+  checks=$((checks + 1))
+  ((spent >= limit - 50 && spent < limit + 4000)) || fail "it took $spent ms"
+}
+
+R17_a_fork_bomb_ends_at_the_deadline() {
+  scene
+  native p.yaml timeout_ms=1500
+  local word
+  word=$(unique)
+  begin /workspace/attack_native_grow bomb "$word"
+  until_true 10 has_word "$word" || fail "the bomb was not seen"
+  # The host answers meanwhile.
+  bounded 5 "$NACRE" version
+  expect_status 0
+  finish
+  expect_status 124
+  expect_gone "$word"
+  native p.yaml timeout_ms=1500 max_processes=1000
+  over_by 1500 /workspace/attack_native_grow bomb "$word"
+  expect_status 124
+  expect_gone "$word"
+  expect_pairs
+}
+
+R17_processes_are_counted() {
+  scene
+  native p.yaml max_processes=20 timeout_ms=1000
+  over_by 1000 /workspace/attack_native_grow zombies
+  expect_status 124
+  local count
+  count=$(sed -n 's/^zombies \([0-9]*\), then EAGAIN$/\1/p' "$scratch/out")
+  [[ $count ]] && ((count >= 17 && count <= 20)) || fail "not 20 processes: $(<"$scratch/out")"
+  # The limit is each sandbox's own, not that of the user.
+  inside sh -c 'echo fine'
+  expect_out fine
+}
+
+R17_what_detaches_itself_is_killed() {
+  scene
+  native p.yaml timeout_ms=20000
+  local word how
+  word=$(unique)
+  inside /workspace/attack_native_grow orphans 20 "$word"
+  expect_status 0
+  expect_out "left 20"
+  expect_gone "$word"
+  for how in "setsid sleep $word &" "(sleep $word &) &" "nohup sleep $word >/dev/null 2>&1 &" \
+    "trap '' TERM HUP INT; sleep $word & exec true" "exec 1>&- 2>&-; sleep $word &"; do
+    bounded 10 "$NACRE" run --policy p.yaml --workspace work -- sh -c "$how"
+    expect_status 0
+    expect_gone "$word"
+  done
+  expect_pairs
+}
+
+D22_a_command_that_ignores_every_signal_ends() {
+  scene
+  native p.yaml timeout_ms=1000
+  over_by 1000 sh -c 'trap "" TERM INT HUP QUIT USR1 USR2 ALRM; while :; do :; done'
+  expect_status 124
+  # Stopped, with its shepherd stopped too: no process of it moves any more.
+  over_by 1000 sh -c 'kill -STOP 2; kill -STOP $$'
+  expect_status 124
+  # Waiting for input that never comes.
+  mkfifo pipe
+  exec 9<>pipe
+  input=pipe over_by 1000 cat
+  expect_status 124
+  exec 9>&-
+  expect_pairs
+}
+
+D23_memory_of_all_processes_together() {
+  scene
+  if [[ $is_root == no ]]; then
+    # An ordinary user without a group of its own: refused by name, never ignored.
+    native p.yaml memory_mb=64
+    inside echo ran
+    if [[ $status != 0 ]]; then
+      expect_status 126
+      expect_err_has memory_mb
+      expect_out ""
+      return
+    fi
+  fi
+  native p.yaml memory_mb=64 timeout_ms=20000
+  local kind
+  for kind in private shared memfd sysv many; do
+    bounded 20 "$NACRE" run --policy p.yaml --workspace work --json -- \
+      /workspace/attack_native_grow $kind 256
+    [[ $status != 0 ]] || fail "256 MiB of $kind memory under a limit of 64"
+    expect_out_lacks "got 256"
+    expect_out_lacks "failed 0"
+    inside /workspace/attack_native_grow $kind 16
+    expect_status 0
+  done
+  expect_pairs
+}
+
+# What `explain` promises where the policy is silent has to hold as well.
+D23_memory_by_default() {
+  scene
+  native p.yaml timeout_ms=20000
+  run explain --policy p.yaml
+  expect_out_has "512 MiB of memory"
+  grep -q '^stands *memory ' "$scratch/out" || return 0
+  local kind
+  for kind in private shared memfd sysv many; do
+    bounded 20 "$NACRE" run --policy p.yaml --workspace work -- \
+      /workspace/attack_native_grow $kind 700
+    [[ $status != 0 ]] || fail "700 MiB of $kind memory under a limit of 512"
+    expect_out_lacks "got 700"
+  done
+}
+
+F20_scratch_has_its_size() {
+  scene
+  native p.yaml timeout_ms=60000
+  local dir free
+  free=$(df --output=avail -k . | tail -n 1)
+  for dir in /tmp /dev/shm; do
+    inside /workspace/attack_native_grow bytes $dir
+    expect_status 0
+    [[ $(<"$scratch/out") =~ ^bytes\ ([0-9]+),\ then\ ENOSPC$ ]] || fail "no limit in $dir"
+    ((BASH_REMATCH[1] <= 256 << 20)) || fail "over 256 MiB in $dir"
+    inside /workspace/attack_native_grow files $dir
+    [[ $(<"$scratch/out") =~ ^files\ ([0-9]+),\ then\ ENOSPC$ ]] || fail "no end of files"
+    ((BASH_REMATCH[1] <= 16384)) || fail "over 16384 files in $dir"
+  done
+  inside sh -c 'truncate -s 1T /tmp/sparse && ls -s /tmp/sparse; for d in / /usr /etc /proc /dev; do
+    (echo x >$d/made) 2>/dev/null && echo "made in $d"; done; true'
+  expect_out_lacks made
+  # One more sandbox begins with nothing of it.
+  inside sh -c 'ls -A /tmp /dev/shm'
+  expect_out $'/dev/shm:\n\n/tmp:'
+}
+
+R12_output_is_cut_at_the_byte() {
+  scene
+  native p.yaml max_output_bytes=100001 timeout_ms=20000
+  bounded 20 "$TOOLS/attack_measure" rss "$NACRE" run --policy p.yaml --workspace work -- \
+    /workspace/attack_native_grow flood
+  expect_status 153
+  [[ $(cat "$scratch/out" <(grep -v '^nacre: ' "$scratch/err") | tr -cd x | wc -c) == 100001 ]] ||
+    fail "not 100001 bytes"
+  : >"$scratch/out"
+  within_memory 200
+  # Nobody reads: nacre waits, and its guest ends in time all the same.
+  local word
+  word=$(unique)
+  native p.yaml timeout_ms=1500 max_output_bytes=100000000
+  mkfifo out
+  exec 8<>out
+  last=(nacre run flood, unread)
+  "$NACRE" run --policy p.yaml --workspace work -- /workspace/attack_native_grow flood "$word" \
+    </dev/null >out 2>"$scratch/err" 8>&- &
+  pid=$!
+  until_true 10 has_word "$word" || fail "the flood was not seen"
+  until_true 10 lacks_word "$word" || fail "it runs on because nobody reads"
+  cat <&8 >/dev/null &
+  local reader=$!
+  until_true 10 is_gone "$pid" || fail "nacre does not end"
+  kill "$reader"
+  exec 8>&-
+  finish
+  expect_status 124
+  expect_pairs
+}
+
+R14_open_files_are_counted() {
+  scene
+  native p.yaml max_open_files=50
+  inside /workspace/attack_native_grow fds
+  expect_out "fds 47, then EMFILE"
+  inside sh -c 'ulimit -n 60 || ulimit -Hn'
+  expect_out_has 50
+}
+
+# What the kernel counts for a user or for the machine, a guest must not use up: another
+# sandbox of the same user still begins, and so does a program of the host's.
+R14_what_the_machine_has_once_is_not_used_up() {
+  scene
+  native p.yaml timeout_ms=20000 max_open_files=1000
+  native q.yaml '!/workspace/secret'
+  local kind
+  for kind in inotify aio; do
+    begin /workspace/attack_native_grow $kind
+    until_true 10 grep -q "^$kind" "$scratch/out" || fail "nothing was taken"
+    mv "$scratch/out" "$scratch/out-guest"
+    status=0
+    last=(attack_native_grow "$kind" outside)
+    timeout 1 "$TOOLS/attack_native_grow" $kind >"$scratch/out" || true
+    [[ $(<"$scratch/out") =~ ^$kind\ [1-9] ]] ||
+      fail "nothing is left for the host: inside $(<"$scratch/out-guest")"
+    run run --policy q.yaml --workspace work -- echo fine
+    expect_status 0
+    kill -TERM "$pid"
+    finish
+  done
+}
+
+cases

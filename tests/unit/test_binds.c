@@ -1,0 +1,126 @@
+/* Host directories that no native sandbox sees.  More rows are refused than not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "nacre/binds.h"
+#include "nacre/own.h"
+
+static const struct {
+    const char *host;
+    bool writable;
+    const char *home;
+    const char *what; /* the rule that refuses it; NULL: none does */
+    bool is_above;
+} sources[] = {
+    { "/", false, NULL, "/proc", true },
+    { "/proc", false, NULL, "/proc", false },
+    { "/proc/1/root", false, NULL, "/proc", false },
+    { "/sys/fs/cgroup", false, NULL, "/sys", false },
+    { "/dev", false, NULL, "/dev", false },
+    { "/dev/sda", false, NULL, "/dev", false },
+    { "/dev/shm", false, NULL, "/dev", false },
+    { "/etc", false, NULL, "/etc", false },
+    { "/etc/ssl", false, NULL, "/etc", false },
+    { "/boot/grub", false, NULL, "/boot", false },
+    { "/run", false, NULL, "/run", false },
+    { "/run/docker.sock", false, NULL, "/run", false },
+    { "/run/user/1000/podman", false, NULL, "/run", false },
+    { "/var/run", false, NULL, "/var/run", false },
+    { "/var/run/docker.sock", true, NULL, "/var/run", false },
+    { "/var", false, NULL, "/var/run", true },
+    { "/var/lib", false, NULL, "/var/lib/docker", true },
+    { "/var/lib/docker/volumes", false, NULL, "/var/lib/docker", false },
+    { "/var/spool", false, NULL, "/var/spool/cron", true },
+    { "/root", false, NULL, "/root", false },
+    { "/home", false, NULL, "/home", false },
+    { "/home/ann", false, NULL, "a home directory", false },
+    { "/home/ann/.ssh", false, NULL, ".ssh", false },
+    { "/home/ann/.ssh/keys", false, NULL, ".ssh", false },
+    { "/root/.aws", false, NULL, ".aws", false },
+    { "/srv/backup/ann/.gnupg", false, NULL, ".gnupg", false },
+    { "/root/.config/gcloud", false, NULL, ".config/gcloud", false },
+    { "/root/.kube", false, NULL, ".kube", false },
+    { "/root/.docker", false, NULL, ".docker", false },
+    { "/srv/.netrc", false, NULL, ".netrc", false },
+    { "/opt/engine/docker.sock", false, NULL, "docker.sock", false },
+    { "/usr", true, NULL, "/usr", false },
+    { "/usr/local/lib", true, NULL, "/usr", false },
+    { "/lib64", true, NULL, "/lib64", false },
+    { "/people/ann", false, "/people/ann", "a home directory", false },
+    { "/people", false, "/people/ann", "a home directory", false },
+
+    { "/usr", false, NULL, NULL, false },
+    { "/usr/share/dict", false, NULL, NULL, false },
+    { "/srv", true, NULL, NULL, false },
+    { "/srv/project", true, "/people/ann", NULL, false },
+    { "/people/ann/project", true, "/people/ann", NULL, false },
+    { "/home/ann/project", true, NULL, NULL, false },
+    { "/root/project", true, "/root", NULL, false },
+    { "/home/ann/.sshx", true, NULL, NULL, false },
+    { "/home/ann/x.ssh", true, NULL, NULL, false },
+    { "/home/ann/.config", true, NULL, NULL, false },
+    { "/dev/shm/project", true, NULL, NULL, false },
+    { "/etcetera", true, NULL, NULL, false },
+    { "/running/docker.socket", true, NULL, NULL, false },
+    { "/srv/project", true, "/", NULL, false },
+    { "/tmp/work", true, NULL, NULL, false },
+    { "/var/tmp/work", true, NULL, NULL, false },
+};
+
+static void a_directory_that_rules_the_host_or_its_user_is_never_bound(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(sources); i++) {
+        struct nacre_bind_refusal refusal = { 0 };
+        bool refused = nacre_bind_is_refused(sources[i].host, sources[i].writable,
+                                             sources[i].home, &refusal);
+
+        print_message("%s\n", sources[i].host);
+        assert_int_equal(refused, sources[i].what != NULL);
+        if (!refused)
+            continue;
+        assert_string_equal(refusal.what, sources[i].what);
+        assert_int_equal(refusal.is_above, sources[i].is_above);
+        assert_true(refusal.why[0]);
+    }
+}
+
+static void nothing_is_mounted_over_what_a_sandbox_is_made_of(void **state)
+{
+    static const struct {
+        const char *guest;
+        bool refused;
+    } rows[] = {
+        { "/", true },         { "/proc", true },      { "/proc/self", true },
+        { "/sys", true },      { "/dev", true },       { "/dev/null", true },
+        { "/etc", true },      { "/etc/passwd", true }, { "/usr/local", true },
+        { "/bin", true },      { "/lib", true },       { "/lib64/x", true },
+        { "/workspace", false }, { "/tmp", false },    { "/data", false },
+        { "/home/ann", false }, { "/library", false }, { "/devel", false },
+        { "/run/app", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_bind_refusal refusal;
+
+        print_message("%s\n", rows[i].guest);
+        assert_int_equal(nacre_bind_target_is_refused(rows[i].guest, &refusal),
+                         rows[i].refused);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_directory_that_rules_the_host_or_its_user_is_never_bound),
+        cmocka_unit_test(nothing_is_mounted_over_what_a_sandbox_is_made_of),
+    };
+
+    return cmocka_run_group_tests_name("binds", tests, NULL, NULL);
+}

@@ -1,0 +1,278 @@
+/*
+ * v2's files, played by ordinary ones: a directory that is made gets the files that the
+ * kernel would put there, and cgroup.procs swallows what is written to it.  What is
+ * written, and what is made of what is read.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "box_group.h"
+#include "scene.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static const char *const files[] = {
+    "memory.max",   "memory.swap.max", "memory.low",    "memory.current", "memory.events",
+    "memory.peak",  "cpu.weight",      "cpu.max",       "cpu.stat",       "pids.max",
+    "pids.current", "pids.events",     "cgroup.freeze", "cgroup.events",  "cgroup.kill",
+};
+static bool peak_is_for_reading;
+
+int __real_mkdirat(int dir_fd, const char *name, mode_t mode);
+int __wrap_mkdirat(int dir_fd, const char *name, mode_t mode);
+int __real_unlinkat(int dir_fd, const char *name, int flags);
+int __wrap_unlinkat(int dir_fd, const char *name, int flags);
+int __real_openat(int dir_fd, const char *name, int flags, ...);
+int __wrap_openat(int dir_fd, const char *name, int flags, ...);
+int __wrap___openat_2(int dir_fd, const char *name, int flags);
+
+int __wrap_openat(int dir_fd, const char *name, int flags, ...)
+{
+    if (strcmp(name, "cgroup.procs") == 0)
+        return open("/dev/null", flags & ~O_NOFOLLOW);
+    if (peak_is_for_reading && strcmp(name, "memory.peak") == 0 && (flags & O_RDWR)) {
+        errno = EINVAL;
+        return -1;
+    }
+    return __real_openat(dir_fd, name, flags);
+}
+
+int __wrap___openat_2(int dir_fd, const char *name, int flags)
+{
+    return __wrap_openat(dir_fd, name, flags);
+}
+
+int __wrap_mkdirat(int dir_fd, const char *name, mode_t mode)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+
+    if (__real_mkdirat(dir_fd, name, mode) < 0)
+        return -1;
+    fd = __real_openat(dir_fd, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; i < NACRE_COUNT(files); i++) {
+        int file = __real_openat(fd, files[i], O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+        assert_true(file >= 0);
+        close(file);
+    }
+    return 0;
+}
+
+int __wrap_unlinkat(int dir_fd, const char *name, int flags)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        __real_openat(dir_fd, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+
+    for (size_t i = 0; fd >= 0 && i < NACRE_COUNT(files); i++)
+        (void)__real_unlinkat(fd, files[i], 0);
+    return __real_unlinkat(dir_fd, name, flags);
+}
+
+static struct nacre_box_cgroups *open_tree(const char *handed)
+{
+    char mounts[256];
+    const struct nacre_cgroup_tables tables = { "0::/app\n", mounts };
+    struct nacre_box_cgroups *cgroups = NULL;
+    struct nacre_error err;
+
+    scene_shell("mkdir app");
+    scene_file("cgroup.subtree_control", handed);
+    (void)snprintf(mounts, sizeof(mounts), "1 2 0:3 / %s rw - cgroup2 none rw\n",
+                   scene_top);
+    if (box_cgroups_open_from(&tables, &cgroups, &err) != NACRE_OK)
+        fail_msg("%s", err.text);
+    return cgroups;
+}
+
+static struct nacre_box_group *take(struct nacre_box_cgroups *cgroups,
+                                    struct nacre_box_limits limits)
+{
+    struct nacre_box_group *group = NULL;
+    struct nacre_error err;
+
+    if (nacre_box_group_take(cgroups, &limits, &group, &err) != NACRE_OK)
+        fail_msg("%s", err.text);
+    return group;
+}
+
+/* Ordinary files keep the rest of what was longer. */
+static void assert_begins(const struct nacre_box_group *group, const char *file,
+                          const char *expected)
+{
+    char text[256];
+
+    nacre_cgroup_read(group->dirs[0].dir_fd, file, text, sizeof(text));
+    if (strncmp(text, expected, strlen(expected)) != 0)
+        fail_msg("%s: %s, expected %s", file, text, expected);
+}
+
+static void put(const struct nacre_box_group *group, const char *file, const char *text)
+{
+    assert_true(nacre_cgroup_write(group->dirs[0].dir_fd, file, text));
+}
+
+static void one_directory_has_all_the_limits(void **state)
+{
+    NACRE_AUTO(nacre_box_cgroups_guard) struct nacre_box_cgroups *cgroups =
+        open_tree("cpu memory pids\n");
+    struct nacre_box_group *group;
+    char name[NACRE_CGROUP_NAME];
+    int fds[NACRE_BOX_HIERARCHIES_MAX];
+
+    (void)state;
+    for (int i = 0; i < NACRE_BOX_FEATURES; i++) {
+        assert_true(nacre_box_cgroups_has(cgroups, (enum nacre_box_feature)i));
+        assert_non_null(
+            strstr(nacre_box_cgroups_text(cgroups, (enum nacre_box_feature)i),
+                   "cgroup v2 "));
+    }
+    group = take(cgroups, (struct nacre_box_limits){ .memory_bytes_max = 32 * MIB,
+                                                     .memory_bytes_target = 16 * MIB,
+                                                     .cpu_shares = 512,
+                                                     .cpu_quota_us = 150000,
+                                                     .processes_max = 77 });
+    assert_int_equal(nacre_box_group_procs(group, fds), 1);
+    assert_begins(group, "memory.max", "33554432");
+    assert_begins(group, "memory.swap.max", "0");
+    assert_begins(group, "memory.low", "16777216");
+    assert_begins(group, "cpu.weight", "59");
+    assert_begins(group, "cpu.max", "150000 100000");
+    assert_begins(group, "pids.max", "77");
+    (void)snprintf(name, sizeof(name), "%s", group->name);
+    nacre_box_group_put(cgroups, group);
+
+    /* The next one has none of them. */
+    group = take(cgroups, (struct nacre_box_limits){ .processes_max = UINT64_MAX });
+    assert_string_equal(group->name, name);
+    assert_begins(group, "memory.max", "max");
+    assert_begins(group, "memory.swap.max", "max");
+    assert_begins(group, "memory.low", "0");
+    assert_begins(group, "cpu.weight", "100");
+    assert_begins(group, "cpu.max", "max 100000");
+    assert_begins(group, "pids.max", "max");
+    nacre_box_group_put(cgroups, group);
+}
+
+static void counters_are_since_take(void **state)
+{
+    NACRE_AUTO(nacre_box_cgroups_guard) struct nacre_box_cgroups *cgroups =
+        open_tree("cpu memory pids\n");
+    struct nacre_box_group *group = take(cgroups, (struct nacre_box_limits){ 0 });
+    struct nacre_box_usage usage;
+
+    (void)state;
+    put(group, "memory.events", "low 0\nhigh 0\nmax 7\noom 3\noom_kill 2\n");
+    put(group, "memory.peak", "5000\n");
+    put(group, "cpu.stat", "usage_usec 1500\nuser_usec 1\n");
+    put(group, "pids.events", "max 4\n");
+    nacre_box_group_usage(group, &usage);
+    assert_int_equal(usage.oom_kills, 2);
+    assert_int_equal(usage.memory_bytes_peak, 5000);
+    assert_int_equal(usage.cpu_ns, 1500000);
+    assert_int_equal(usage.forks_refused, 4);
+    nacre_box_group_put(cgroups, group);
+
+    group = take(cgroups, (struct nacre_box_limits){ 0 });
+    nacre_box_group_usage(group, &usage);
+    assert_int_equal(usage.oom_kills, 0);
+    assert_int_equal(usage.memory_bytes_peak, 0);
+    assert_int_equal(usage.cpu_ns, 0);
+    assert_int_equal(usage.forks_refused, 0);
+    put(group, "memory.events", "low 0\nhigh 0\nmax 9\noom 4\noom_kill 3\n");
+    put(group, "cpu.stat", "usage_usec 1700\nuser_usec 1\n");
+    nacre_box_group_usage(group, &usage);
+    assert_int_equal(usage.oom_kills, 1);
+    assert_int_equal(usage.cpu_ns, 200000);
+    nacre_box_group_put(cgroups, group);
+}
+
+/* Not empty of cost, or with a peak that the kernel can't forget. */
+static void a_group_that_would_mislead_is_not_used_again(void **state)
+{
+    static const struct {
+        const char *file, *text;
+        bool reading;
+    } rows[] = {
+        { "memory.current", "104857600\n", false },
+        { "pids.current", "1\n", false },
+        { "memory.peak", "5000\n", true },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_box_cgroups *cgroups;
+        struct nacre_box_group *group;
+        char name[NACRE_CGROUP_NAME];
+
+        assert_int_equal(scene_clear(state), 0);
+        peak_is_for_reading = rows[i].reading;
+        cgroups = open_tree("cpu memory pids\n");
+        group = take(cgroups, (struct nacre_box_limits){ 0 });
+        (void)snprintf(name, sizeof(name), "%s", group->name);
+        put(group, rows[i].file, rows[i].text);
+        nacre_box_group_put(cgroups, group);
+        assert_false(scene_has(name));
+        group = take(cgroups, (struct nacre_box_limits){ 0 });
+        assert_string_not_equal(group->name, name);
+        nacre_box_group_put(cgroups, group);
+        nacre_box_cgroups_free(cgroups);
+        peak_is_for_reading = false;
+    }
+}
+
+static void what_is_not_handed_down_is_missing(void **state)
+{
+    NACRE_AUTO(nacre_box_cgroups_guard) struct nacre_box_cgroups *cgroups =
+        open_tree("pids\n");
+    const struct nacre_box_limits memory = { .memory_bytes_max = MIB };
+    struct nacre_box_group *group = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    assert_true(nacre_box_cgroups_has(cgroups, NACRE_BOX_PIDS));
+    assert_true(nacre_box_cgroups_has(cgroups, NACRE_BOX_FREEZER));
+    assert_true(nacre_box_cgroups_has(cgroups, NACRE_BOX_CPU_TIME));
+    assert_false(nacre_box_cgroups_has(cgroups, NACRE_BOX_MEMORY));
+    assert_false(nacre_box_cgroups_has(cgroups, NACRE_BOX_SWAP));
+    assert_false(nacre_box_cgroups_has(cgroups, NACRE_BOX_CPU));
+    assert_int_equal(nacre_box_group_take(cgroups, &memory, &group, &err),
+                     NACRE_ERR_UNAVAILABLE);
+    assert_string_equal(err.text, "memory can't be limited here: no cgroup above this "
+                                  "process has memory");
+}
+
+static void freezing_is_asked_for_and_waited_for(void **state)
+{
+    NACRE_AUTO(nacre_box_cgroups_guard) struct nacre_box_cgroups *cgroups =
+        open_tree("pids\n");
+    struct nacre_box_group *group = take(cgroups, (struct nacre_box_limits){ 0 });
+    struct nacre_error err;
+
+    (void)state;
+    put(group, "cgroup.events", "populated 1\nfrozen 1\n");
+    assert_int_equal(nacre_box_group_freeze(group, &err), NACRE_OK);
+    assert_begins(group, "cgroup.freeze", "1");
+    nacre_box_group_thaw(group);
+    assert_begins(group, "cgroup.freeze", "0");
+    put(group, "cgroup.events", "populated 1\nfrozen 0\n");
+    assert_int_equal(nacre_box_group_freeze(group, &err), NACRE_ERR_TIMEOUT);
+    assert_begins(group, "cgroup.freeze", "0");
+    nacre_box_group_put(cgroups, group);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(one_directory_has_all_the_limits, scene_clear),
+        cmocka_unit_test_setup(counters_are_since_take, scene_clear),
+        cmocka_unit_test_setup(a_group_that_would_mislead_is_not_used_again, scene_clear),
+        cmocka_unit_test_setup(what_is_not_handed_down_is_missing, scene_clear),
+        cmocka_unit_test_setup(freezing_is_asked_for_and_waited_for, scene_clear),
+    };
+
+    return cmocka_run_group_tests_name("box_cgroup2", tests, scene_enter, scene_leave);
+}

@@ -1,0 +1,281 @@
+/* The container executor and an engine that is broken, in one way after the other: every
+ * run ends with a sentence, nothing is left, and a sound engine serves again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_engine.h"
+#include "jail_world.h"
+#include "nacre/clock.h"
+
+static struct jail jail;
+static struct fake_engine *engine;
+static char socket_path[96];
+static char *none[] = { NULL };
+
+#define IMAGE_ID "sha256:" FAKE_ID
+#define INFO                                                                       \
+    { .method = "GET", .path = "/info",                                            \
+      .body = "{\"MemoryLimit\":true,\"PidsLimit\":true,\"CgroupVersion\":\"1\"}" }
+#define LIST { .method = "GET", .path = "/containers/json", .body = "[]" }
+#define IMAGE                                                                      \
+    { .method = "GET", .path = "/images/*", .body = "{\"Id\":\"" IMAGE_ID "\"}" }
+#define HEAD FAKE_VERSION, INFO, LIST, IMAGE
+#define START { .method = "POST", .path = "/containers/*/start", .status = 204 }
+#define REMOVE { .method = "DELETE", .path = "/containers/*", .status = 204 }
+#define INSPECT { .method = "GET", .path = "/containers/*/json", .deed = FAKE_INSPECT }
+#define ATTACH(...) \
+    { .method = "POST", .path = "/containers/*/attach", .deed = FAKE_HIJACK, __VA_ARGS__ }
+
+static int enter(void **state)
+{
+    static char image[] = "image:1";
+
+    (void)state;
+    jail_prepare(&jail, &nacre_container_executor);
+    jail.plan.level = NACRE_LEVEL_CONTAINER;
+    jail.plan.limits.wall_ms_max = 1000;
+    jail.plan.container = (struct nacre_container){
+        .image = image, .tmpfs = none, .keep_capabilities = none,
+        .blocked_syscalls = none, .environment = none, .ulimits = none,
+        .read_only_root = true,
+    };
+    jail_mount(&jail, "/workspace", "ws", true, "a/b");
+    (void)snprintf(socket_path, sizeof(socket_path), "%s/sock", jail.top);
+    {
+        char host[128];
+
+        (void)snprintf(host, sizeof(host), "unix://%s", socket_path);
+        return setenv("DOCKER_HOST", host, 1);
+    }
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    jail.ops->free(jail.executor);
+    jail.executor = NULL;
+    fake_engine_stop(engine);
+    engine = NULL;
+    (void)unlink(socket_path);
+    jail_finish(&jail);
+    return 0;
+}
+
+static void start(const struct fake_rule *rules)
+{
+    engine = fake_engine_start(socket_path, rules);
+    assert_non_null(engine);
+}
+
+static size_t asked(const char *words)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < fake_engine_asked(engine); i++)
+        count += strstr(fake_engine_line(engine, i), words) != NULL;
+    return count;
+}
+
+static void no_engine_is_told_with_what_to_do_and_found_when_it_comes(void **state)
+{
+    static const struct fake_rule sound[] = { HEAD, FAKE_CREATE, REMOVE, FAKE_END };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+        assert_non_null(strstr(jail.err.text, socket_path));
+    }
+    jail.ops->probe(jail.executor, UINT32_MAX);
+    assert_int_equal(atomic_load(&jail.executor->features), 0);
+    start(sound);
+    jail.ops->probe(jail.executor, UINT32_MAX);
+    assert_true(atomic_load(&jail.executor->features) & NACRE_FEATURE_MEMORY_LIMIT);
+    assert_false(atomic_load(&jail.executor->features) & NACRE_FEATURE_CPUS);
+}
+
+static void what_the_engine_ignores_is_removed_before_it_starts(void **state)
+{
+    static const char *const fields[] = {
+        "HostConfig.ReadonlyRootfs", "HostConfig.CapDrop", "HostConfig.SecurityOpt",
+        "HostConfig.NetworkMode", "HostConfig.Memory", "HostConfig.MemorySwap",
+        "HostConfig.PidsLimit", "HostConfig.Mounts", "HostConfig.LogConfig",
+        "HostConfig.MaskedPaths", "HostConfig.Ulimits", "HostConfig.AutoRemove",
+        "Config.User", "Config.Entrypoint", "Config.StdinOnce", "Config.NetworkDisabled",
+        "Config.Labels", "Image", "Mounts", "HostConfig", "Config",
+    };
+    static struct fake_rule rules[] = { HEAD,   FAKE_CREATE, INSPECT, ATTACH(),
+                                        START,  REMOVE,      FAKE_END };
+
+    (void)state;
+    start(rules);
+    for (size_t i = 0; i < NACRE_COUNT(fields); i++) {
+        const char *dot = strrchr(fields[i], '.');
+        size_t removed = asked("DELETE ");
+
+        rules[5].ignored = fields[i];
+        assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+        if (!strstr(jail.err.text, dot ? dot + 1 : fields[i]) &&
+            strcmp(fields[i], "Config") != 0)
+            fail_msg("%s: %s", fields[i], jail.err.text);
+        assert_true(asked("DELETE ") > removed);
+    }
+    assert_int_equal(asked("/start"), 0);
+    /* The control: with nothing ignored it comes as far as the start. */
+    rules[5].ignored = NULL;
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(asked("/start"), 1);
+}
+
+static void a_warning_is_a_refusal(void **state)
+{
+    static const struct fake_rule rules[] = {
+        HEAD,
+        { .method = "POST", .path = "/containers/create", .status = 201,
+          .body = "{\"Id\":\"" FAKE_ID "\",\"Warnings\":[\"swap is not for you\"]}" },
+        INSPECT, ATTACH(), START, REMOVE, FAKE_END,
+    };
+
+    (void)state;
+    start(rules);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(jail.err.text, "swap is not for you"));
+    assert_int_equal(asked("/start"), 0);
+    assert_int_equal(asked("DELETE "), 1);
+}
+
+/* What comes on the stream instead of init's words. */
+static const struct {
+    const char *bytes;
+    size_t count;
+    enum fake_after after;
+} streams[] = {
+    { "", 0, FAKE_AFTER_CLOSE },
+    { "\1\0\0", 3, FAKE_AFTER_CLOSE },
+    { "\7\0\0\0\0\0\0\1x", 9, FAKE_AFTER_HOLD },
+    { "\1\0\0\0\377\377\377\377x", 9, FAKE_AFTER_CLOSE },
+    { "\1\0\0\0\0\0\0\10xxxxxxxx", 16, FAKE_AFTER_CLOSE },
+    { "\1\0\0\0\0\0\0\10\377\377\377\377\377\377\377\377", 16, FAKE_AFTER_FLOOD },
+    { "\2\0\0\0\0\0\0\10xxxxxxxx", 16, FAKE_AFTER_CLOSE },
+    { "HTTP/1.1 200 OK\r\n\r\n", 19, FAKE_AFTER_FLOOD },
+};
+
+static void a_stream_that_is_none_of_inits_ends_at_once(void **state)
+{
+    static struct fake_rule rules[] = { HEAD,  FAKE_CREATE, INSPECT, ATTACH(),
+                                        START, REMOVE,      FAKE_END };
+
+    (void)state;
+    start(rules);
+    for (size_t i = 0; i < NACRE_COUNT(streams); i++) {
+        size_t removed = asked("DELETE ");
+
+        rules[6].stream = streams[i].bytes;
+        rules[6].stream_bytes = streams[i].count;
+        rules[6].after = streams[i].after;
+        assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+        assert_true(asked("DELETE ") > removed);
+    }
+}
+
+static const struct {
+    struct fake_rule rule; /* before the sound ones */
+    bool removed;          /* was there anything to remove? */
+} failures[] = {
+    { { .method = "GET", .path = "/images/*", .deed = FAKE_CLOSE }, false },
+    { { .method = "GET", .path = "/images/*", .body = "[]" }, false },
+    { { .method = "GET", .path = "/images/*",
+        .body = "{\"Id\":\"" IMAGE_ID "\",\"Architecture\":\"\\u001bs390x\"}" }, false },
+    { { .method = "POST", .path = "/containers/create", .status = 500,
+        .body = "{\"message\":\"no\"}" }, false },
+    { { .method = "POST", .path = "/containers/create", .status = 201, .body = "{}" },
+      false },
+    { { .method = "POST", .path = "/containers/create", .deed = FAKE_CLOSE }, true },
+    { { .method = "GET", .path = "/containers/*/json", .deed = FAKE_CLOSE }, true },
+    { { .method = "GET", .path = "/containers/*/json", .deed = FAKE_FLOOD,
+        .body = "xxxxxxxxxxxxxxxx" }, true },
+    { { .method = "GET", .path = "/containers/*/json", .body = "{}" }, true },
+    { { .method = "POST", .path = "/containers/*/attach", .status = 500 }, true },
+    { { .method = "POST", .path = "/containers/*/attach", .deed = FAKE_CLOSE }, true },
+    { { .method = "POST", .path = "/containers/*/start", .status = 400,
+        .body = "{\"message\":\"exec format error\"}" }, true },
+    { { .method = "POST", .path = "/containers/*/start", .deed = FAKE_CLOSE }, true },
+};
+
+static void each_call_that_fails_leaves_nothing(void **state)
+{
+    static struct fake_rule rules[] = { { .path = NULL }, HEAD,  FAKE_CREATE, INSPECT,
+                                        ATTACH(.after = FAKE_AFTER_HOLD),
+                                        START, REMOVE, FAKE_END };
+
+    (void)state;
+    rules[0] = (struct fake_rule){ .path = "/nothing" };
+    start(rules);
+    assert_int_equal(jail_open(&jail), NACRE_OK);
+    jail.ops->probe(jail.executor, 0);
+    for (size_t i = 0; i < NACRE_COUNT(failures); i++) {
+        size_t removed = asked("DELETE ");
+
+        rules[0] = failures[i].rule;
+        assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+        assert_null(strchr(jail.err.text, '\033'));
+        assert_true(jail.err.text[0]);
+        assert_int_equal(asked("DELETE ") > removed, failures[i].removed);
+        assert_true(jail_holds(&jail, "ws/file", "inside"));
+    }
+}
+
+static void an_engine_that_does_not_answer_is_given_up(void **state)
+{
+    static const struct fake_rule rules[] = {
+        FAKE_VERSION, { .method = "GET", .path = "/info", .deed = FAKE_HANG }, FAKE_END,
+    };
+
+    (void)state;
+    start(rules);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+}
+
+static void leftovers_that_cannot_be_listed_are_left(void **state)
+{
+    static const char *const answers[] = { "{}", "[{}]", "[{\"Id\":\"x\"}]", "no JSON" };
+    static struct fake_rule rules[] = {
+        FAKE_VERSION, INFO, { .method = "GET", .path = "/containers/json" }, IMAGE,
+        REMOVE, FAKE_END,
+    };
+
+    (void)state;
+    start(rules);
+    for (size_t i = 0; i < NACRE_COUNT(answers); i++) {
+        rules[2].body = answers[i];
+        assert_int_equal(jail_open(&jail), NACRE_OK);
+        jail.ops->probe(jail.executor, 0);
+        assert_int_not_equal(atomic_load(&jail.executor->features), 0);
+        jail.ops->free(jail.executor);
+        jail.executor = NULL;
+    }
+    assert_int_equal(asked("DELETE "), 0);
+}
+
+#define EACH(test) cmocka_unit_test_setup_teardown(test, enter, leave)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        EACH(no_engine_is_told_with_what_to_do_and_found_when_it_comes),
+        EACH(what_the_engine_ignores_is_removed_before_it_starts),
+        EACH(a_warning_is_a_refusal),
+        EACH(a_stream_that_is_none_of_inits_ends_at_once),
+        EACH(each_call_that_fails_leaves_nothing),
+        EACH(an_engine_that_does_not_answer_is_given_up),
+        EACH(leftovers_that_cannot_be_listed_are_left),
+    };
+
+    return cmocka_run_group_tests_name("dk_faults", tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/*
+ * What only a container has: defaults, what each setting becomes, and what is refused in
+ * any policy.  CKP can't say any of it, so the rows are put into the model by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fail_alloc.h"
+#include "nacre/plan.h"
+#include "plan_words.h"
+
+#define LINE 40 /* where the rows pretend to stand */
+
+static struct nacre_result *result_new(void)
+{
+    struct nacre_result *result = NULL;
+    struct nacre_error err;
+
+    assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
+    return result;
+}
+
+/* ---- a setting by its name ---- */
+
+struct setting {
+    const char *name;
+    size_t offset; /* in struct nacre_container_rules */
+    char kind;     /* 't'ext, 'l'ist, 'n'umber, 'f'lag */
+};
+#define SETTING(name, kind) \
+    { #name, offsetof(struct nacre_container_rules, name), kind }
+static const struct setting settings[] = {
+    SETTING(image, 't'),          SETTING(workdir, 't'),
+    SETTING(user, 't'),           SETTING(seccomp_profile, 't'),
+    SETTING(apparmor_profile, 't'), SETTING(selinux_label, 't'),
+    SETTING(setup_command, 't'),  SETTING(cpuset, 't'),
+    SETTING(tmpfs, 'l'),          SETTING(keep_capabilities, 'l'),
+    SETTING(blocked_syscalls, 'l'), SETTING(environment, 'l'),
+    SETTING(ulimits, 'l'),        SETTING(read_only_root, 'f'),
+    SETTING(memory_swap, 'n'),    SETTING(memory_reservation, 'n'),
+    SETTING(cpus_nano, 'n'),      SETTING(disk_bytes, 'n'),
+    SETTING(disk_iops, 'n'),      SETTING(disk_io_weight, 'n'),
+};
+
+static void set(struct nacre_policy *policy, const char *name, const char *value)
+{
+    const struct nacre_place place = { LINE, 1 };
+
+    for (size_t i = 0; i < NACRE_COUNT(settings); i++) {
+        void *at = (char *)&policy->container + settings[i].offset;
+
+        if (strcmp(settings[i].name, name) != 0)
+            continue;
+        if (settings[i].kind == 't') {
+            *(struct nacre_rule *)at = (struct nacre_rule){ strdup(value), place };
+        } else if (settings[i].kind == 'l') {
+            struct nacre_rules *rules = at;
+
+            rules->items = calloc(1, sizeof(*rules->items));
+            rules->items[0] = (struct nacre_rule){ strdup(value), place };
+            rules->count = 1;
+            rules->place = place;
+        } else if (settings[i].kind == 'n') {
+            *(struct nacre_limit *)at =
+                (struct nacre_limit){ strtoull(value, NULL, 10), place };
+        } else {
+            *(struct nacre_flag *)at =
+                (struct nacre_flag){ strcmp(value, "true") == 0, place };
+        }
+        return;
+    }
+    fail_msg("no setting %s", name);
+}
+
+static void a_container_has_these_defaults(void **state)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+        policy_of(LEVEL("container") "  resource_limits: {memory_mb: 64}\n");
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    const struct nacre_container *container;
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(
+        nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan, denials, &err),
+        NACRE_OK);
+    container = &plan->container;
+    assert_string_equal(container->image, NACRE_DEFAULT_IMAGE);
+    assert_true(container->read_only_root);
+    assert_int_equal(container->memory_swap_bytes, 64 << 20);
+    assert_string_equal(container->tmpfs[0], "/tmp:size=67108864,mode=1777");
+    assert_null(container->tmpfs[1]);
+    assert_non_null(container->keep_capabilities);
+    assert_null(container->keep_capabilities[0]);
+    assert_null(container->blocked_syscalls[0]);
+    assert_null(container->environment[0]);
+    assert_null(container->ulimits[0]);
+    assert_null(container->user);
+    assert_null(container->seccomp_profile);
+    assert_null(container->apparmor_profile);
+    assert_int_equal(container->cpus_nano, 0);
+    assert_int_equal(container->disk_bytes, 0);
+}
+
+static const struct {
+    const char *name, *value;
+    uint32_t feature;
+    const char *mode;   /* of the files; NULL: scoped */
+} granted[] = {
+    { "image", "registry.example:5000/tools/build@sha256:0123", 0, NULL },
+    { "workdir", "/srv", 0, NULL },
+    { "user", "1000:1000", 0, NULL },
+    { "seccomp_profile", "docker-default", 0, NULL },
+    { "apparmor_profile", "docker-nacre", NACRE_FEATURE_APPARMOR, NULL },
+    { "selinux_label", "type:container_t", NACRE_FEATURE_SELINUX, NULL },
+    { "setup_command", "apt-get install -y jq", 0, NULL },
+    { "cpuset", "0-1,3", NACRE_FEATURE_CPUSET, NULL },
+    { "tmpfs", "/var/cache:size=64m,mode=1777", 0, NULL },
+    { "keep_capabilities", "cap_chown", 0, NULL },
+    { "blocked_syscalls", "ptrace", 0, NULL },
+    { "environment", "A=b c", 0, NULL },
+    { "ulimits", "core=0", 0, NULL },
+    { "read_only_root", "false", 0, NULL },
+    { "read_only_root", "false", 0, "full" },
+    { "memory_swap", "1073741824", NACRE_FEATURE_SWAP_LIMIT, NULL },
+    { "memory_reservation", "1048576", NACRE_FEATURE_MEMORY_RESERVATION, NULL },
+    { "cpus_nano", "1500000000", NACRE_FEATURE_CPUS, NULL },
+    { "disk_bytes", "1048576", NACRE_FEATURE_DISK, NULL },
+    { "disk_iops", "100", NACRE_FEATURE_DISK_IOPS, NULL },
+    { "disk_io_weight", "500", NACRE_FEATURE_DISK_IO_WEIGHT, NULL },
+};
+
+static struct nacre_policy *policy_in(const char *level, const char *mode)
+{
+    char yaml[512];
+
+    (void)snprintf(yaml, sizeof(yaml),
+                   "claw: \"0.3.0\"\nkind: Sandbox\nmetadata:\n  name: tested\nspec:\n"
+                   "  level: %s\n  capabilities:\n    filesystem: {mode: %s}\n",
+                   level, mode ? mode : "scoped");
+    return policy_of(yaml);
+}
+
+static void each_setting_is_granted_with_its_feature_and_changes_the_digest(void **state)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *plain =
+        policy_in("container", NULL);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *first = NULL;
+    const struct nacre_request request = { 0 };
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(nacre_plan_make(plain, &request, &first, denials, &err), NACRE_OK);
+    for (size_t i = 0; i < NACRE_COUNT(granted); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_in("container", granted[i].mode);
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+
+        print_message("%s: %s\n", granted[i].name, granted[i].value);
+        set(policy, granted[i].name, granted[i].value);
+        if (nacre_plan_make(policy, &request, &plan, denials, &err) != NACRE_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(plan->required, first->required | granted[i].feature);
+        assert_false(nacre_digest_equal(&plan->digest, &first->digest));
+    }
+}
+
+static const struct {
+    const char *name, *value, *mode;
+} refused[] = {
+    { "image", "", NULL },
+    { "image", "-v", NULL },
+    { "image", "a b", NULL },
+    { "image", "../x", NULL },
+    { "workdir", "src", NULL },
+    { "workdir", "/proc/self/fd", NULL },
+    { "workdir", "/a/../proc", NULL },
+    { "user", "", NULL },
+    { "user", "0; rm", NULL },
+    { "seccomp_profile", "unconfined", NULL },
+    { "seccomp_profile", "/tmp/profile.json", NULL },
+    { "apparmor_profile", "unconfined", NULL },
+    { "apparmor_profile", "Unconfined", NULL },
+    { "selinux_label", "disable", NULL },
+    { "selinux_label", "label=disable", NULL },
+    { "setup_command", "", NULL },
+    { "cpuset", "all", NULL },
+    { "tmpfs", "run", NULL },
+    { "tmpfs", "/", NULL },
+    { "tmpfs", "/proc", NULL },
+    { "tmpfs", "/etc:size=1m", NULL },
+    { "tmpfs", "/run:size=0", NULL },
+    { "tmpfs", "/run:exec", NULL },
+    { "tmpfs", "/run:size=1m,dev", NULL },
+    { "keep_capabilities", "ALL", NULL },
+    { "keep_capabilities", "SYS_ADMIN", NULL },
+    { "keep_capabilities", "CAP_SYS_PTRACE", NULL },
+    { "keep_capabilities", "sys_module", NULL },
+    { "keep_capabilities", "NET_ADMIN", NULL },
+    { "keep_capabilities", "DAC_READ_SEARCH", NULL },
+    { "keep_capabilities", "", NULL },
+    { "blocked_syscalls", "", NULL },
+    { "blocked_syscalls", "mount;", NULL },
+    { "environment", "A", NULL },
+    { "environment", "=b", NULL },
+    { "environment", "1A=b", NULL },
+    { "environment", "LD_PRELOAD=x", NULL },
+    { "environment", "PATH=/x", NULL },
+    { "ulimits", "nofile=5", NULL },
+    { "ulimits", "nproc=5", NULL },
+    { "ulimits", "core", NULL },
+    { "ulimits", "core=-1", NULL },
+    { "ulimits", "core=5:4", NULL },
+    { "ulimits", "zzz=5", NULL },
+    { "read_only_root", "true", "full" },
+    { "read_only_root", "false", "deny" },
+    { "read_only_root", "false", "read-only" },
+    { "memory_swap", "0", NULL },
+    { "memory_swap", "5", NULL },
+    { "memory_reservation", "0", NULL },
+    { "memory_reservation", "1099511627776", NULL },
+    { "cpus_nano", "0", NULL },
+    { "disk_bytes", "0", NULL },
+    { "disk_iops", "0", NULL },
+    { "disk_io_weight", "0", NULL },
+};
+
+static void what_would_open_a_container_is_refused_by_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(refused); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_in("container", refused[i].mode);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+
+        print_message("%s: %s\n", refused[i].name, refused[i].value);
+        set(policy, refused[i].name, refused[i].value);
+        assert_int_equal(
+            nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan, denials, &err),
+            NACRE_ERR_DENIED);
+        assert_null(plan);
+        assert_int_equal(denials->denials_seen, 1);
+        assert_string_equal(denials->denials[0].code, "bad-container");
+        assert_memory_equal(denials->denials[0].rule, "container.", 10);
+        assert_int_equal(denials->denials[0].place.line, LINE);
+        assert_true(denials->denials[0].text[0] && denials->denials[0].fix[0]);
+    }
+}
+
+static void at_another_level_none_of_it_is_passed_over(void **state)
+{
+    static const char *const levels[] = { "process", "wasm" };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(levels) * NACRE_COUNT(settings); i++) {
+        const struct setting *setting = &settings[i / NACRE_COUNT(levels)];
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_in(levels[i % NACRE_COUNT(levels)], NULL);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+
+        set(policy, setting->name, "5");
+        assert_int_equal(
+            nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan, denials, &err),
+            NACRE_ERR_UNAVAILABLE);
+        assert_int_equal(denials->denials_seen, 1);
+        assert_int_equal(denials->denials[0].place.line, LINE);
+    }
+}
+
+static void a_request_names_an_image_only_where_the_policy_names_none(void **state)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+        policy_in("container", NULL);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+    const struct nacre_request other = { .image = "debian" };
+    const struct nacre_request same = { .image = "alpine" };
+    struct nacre_plan *plan = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    set(policy, "image", "alpine");
+    assert_int_equal(nacre_plan_make(policy, &other, &plan, denials, &err),
+                     NACRE_ERR_DENIED);
+    assert_int_equal(denials->denials[0].place.line, LINE);
+    assert_int_equal(nacre_plan_make(policy, &same, &plan, denials, &err), NACRE_OK);
+    assert_string_equal(plan->container.image, "alpine");
+    nacre_plan_free(plan);
+}
+
+static void container_planning_survives_every_allocation_failure(void **state)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+        policy_in("container", NULL);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+    struct nacre_error err;
+    bool fired = true;
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(granted); i++)
+        if (!granted[i].mode && strcmp(granted[i].name, "read_only_root") != 0)
+            set(policy, granted[i].name, granted[i].value);
+    for (int n = 0; fired; n++) {
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        enum nacre_status status;
+
+        assert_true(n < 500);
+        fail_alloc_after(n);
+        status = nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan, denials,
+                                 &err);
+        fired = fail_alloc_fired();
+        fail_alloc_after(-1);
+        assert_int_equal(status, fired ? NACRE_ERR_MEMORY : NACRE_OK);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_container_has_these_defaults),
+        cmocka_unit_test(
+            each_setting_is_granted_with_its_feature_and_changes_the_digest),
+        cmocka_unit_test(what_would_open_a_container_is_refused_by_name),
+        cmocka_unit_test(at_another_level_none_of_it_is_passed_over),
+        cmocka_unit_test(a_request_names_an_image_only_where_the_policy_names_none),
+        cmocka_unit_test(container_planning_survives_every_allocation_failure),
+    };
+
+    return cmocka_run_group_tests_name("plan_container", tests, NULL, NULL);
+}

@@ -1,0 +1,461 @@
+/* Level process through its executor, with real sandboxes: what a guest is, sees and may
+ * do.  Each as root (who is never root inside) and as an ordinary user. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "in_child.h"
+#include "jail_world.h"
+#include "nacre/clock.h"
+
+static int runs(void *data)
+{
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(jail_exits(&jail, "echo out; echo err >&2; exit 7", 7));
+    CHILD_CHECK(jail_says(&jail, "out\n"));
+    CHILD_CHECK(strcmp(jail.result->errors.bytes, "err\n") == 0);
+    CHILD_CHECK(jail_run(&jail, "kill -TERM $$") == NACRE_OK);
+    CHILD_CHECK(jail.result->outcome == NACRE_OUTCOME_KILLED &&
+                jail.result->signal == SIGTERM);
+    /* Nothing of one run is there in the next. */
+    CHILD_CHECK(jail_exits(&jail, "touch /tmp/left", 0));
+    CHILD_CHECK(jail_exits(&jail, "test ! -e /tmp/left", 0));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void a_command_runs_and_tells_how_it_ended(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(runs, NULL));
+}
+
+static int is_ordinary(void *data)
+{
+    struct jail jail;
+    char expected[64];
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    (void)snprintf(expected, sizeof(expected), "%u\n",
+                   geteuid() == 0 ? 1000 : (unsigned)geteuid());
+    CHILD_CHECK(jail_exits(&jail, "id -u", 0) && jail_says(&jail, expected));
+    CHILD_CHECK(jail_exits(&jail,
+                           "grep -E 'Cap|NoNewPrivs|Seccomp:' /proc/self/status | "
+                           "cut -f2 | sort -u | tr '\\n' ' '",
+                           0));
+    CHILD_CHECK(jail_says(&jail, "0000000000000000 1 2 "));
+    CHILD_CHECK(jail_exits(&jail, "cat /proc/self/uid_map | tr -s ' '", 0));
+    (void)snprintf(expected, sizeof(expected), " %u %u 1\n",
+                   geteuid() == 0 ? 1000 : (unsigned)geteuid(),
+                   geteuid() == 0 ? 1000 : (unsigned)geteuid());
+    CHILD_CHECK(jail_says(&jail, expected));
+    CHILD_CHECK(jail_exits(&jail, "hostname; cat /proc/1/comm", 0));
+    CHILD_CHECK(jail_says(&jail, "nacre\nnacre-init\n"));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void the_guest_is_one_ordinary_user_without_capabilities(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_ordinary, NULL));
+}
+
+static int sees_root(void *data)
+{
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(jail_exits(&jail,
+                           "for d in home root var sys run srv boot opt mnt; do "
+                           "test ! -e /$d || exit 1; done",
+                           0));
+    CHILD_CHECK(jail_exits(&jail, "ls /dev | tr '\\n' ' '", 0));
+    CHILD_CHECK(jail_says(&jail, "fd full null random shm stderr stdin stdout tty "
+                                 "urandom zero "));
+    CHILD_CHECK(jail_exits(&jail, "test -x /bin/sh -a -r /etc/ld.so.cache", 0));
+    CHILD_CHECK(jail_exits(&jail, "wc -l </etc/passwd; id -un; cat /etc/resolv.conf", 0));
+    CHILD_CHECK(jail_says(&jail, "1\nnacre\n"));
+    CHILD_CHECK(jail_exits(&jail, "echo x >/dev/null; head -c3 /dev/zero | wc -c", 0));
+    /* Writable: /tmp and /dev/shm, and nothing else. */
+    CHILD_CHECK(jail_exits(&jail,
+                           "for d in / /etc /usr /usr/bin /dev /proc /proc/sys; do "
+                           "touch $d/x 2>/dev/null && exit 1; done; "
+                           "touch /tmp/x /dev/shm/x",
+                           0));
+    CHILD_CHECK(jail_exits(&jail, "chmod 777 / /etc 2>/dev/null", 1));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void the_root_has_what_the_table_says_and_is_read_only(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(sees_root, NULL));
+}
+
+static int sees_mounts(void *data)
+{
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail_mount(&jail, "/in/ner", "ro", false, NULL); /* out of order on purpose */
+    jail_mount(&jail, "/in", NULL, true, NULL);
+    jail_mount(&jail, "/workspace", "ws", true, NULL);
+    jail_mount(&jail, "/ro", "ro", false, NULL);
+    CHILD_CHECK(jail_exits(&jail, "pwd; cat file; echo \" $HOME\"", 0));
+    CHILD_CHECK(jail_says(&jail, "/workspace\ninside /workspace\n"));
+    CHILD_CHECK(jail_exits(&jail, "printf made >new && cat /in/ner/a/b/deep", 0));
+    CHILD_CHECK(jail_holds(&jail, "ws/new", "made"));
+    CHILD_CHECK(jail_exits(&jail, "touch /in/own", 0));
+    CHILD_CHECK(jail_exits(&jail,
+                           "for f in /ro /in/ner; do echo x 2>/dev/null >$f/file && exit 1;"
+                           " rm -f $f/file 2>/dev/null && exit 2; mkdir $f/d 2>/dev/null &&"
+                           " exit 3; done; true",
+                           0));
+    CHILD_CHECK(jail_holds(&jail, "ro/file", "inside"));
+    /* A set-user-id file or a device is worth nothing in a mount. */
+    CHILD_CHECK(jail_exits(&jail,
+                           "grep -c ' /workspace rw,nosuid,nodev' /proc/self/mountinfo",
+                           0));
+    CHILD_CHECK(jail_exits(&jail, "cat /workspace/../outside/canary", 1));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void mounts_are_as_planned_wherever_they_lie(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(sees_mounts, NULL));
+}
+
+static int sees_full(void *data)
+{
+    struct jail jail;
+    char text[512];
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail.plan.full_tree = true;
+    jail_mount(&jail, "/", "/", true, NULL);
+    (void)snprintf(text, sizeof(text), "printf made >%s/ws/new", jail.top);
+    CHILD_CHECK(jail_exits(&jail, text, 0) && jail_holds(&jail, "ws/new", "made"));
+    CHILD_CHECK(jail_exits(&jail, "ls /sys /run 2>/dev/null", 2));
+    CHILD_CHECK(jail_exits(&jail, "ls /dev | grep -c -v -E "
+                                  "'^(fd|full|null|random|shm|std.*|tty|urandom|zero)$'",
+                           1));
+    CHILD_CHECK(jail_exits(&jail, "test -e /proc/1/comm && ls -d /proc/[0-9]* | wc -l",
+                           0));
+    CHILD_CHECK(atoi(jail.result->output.bytes) < 10);
+    jail_finish(&jail);
+    return 0;
+}
+
+static void mode_full_shows_the_hosts_tree_less_the_kernels(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(sees_full, NULL));
+}
+
+/* ---- denied names ---- */
+
+static int is_denied(void *data)
+{
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    /* The control: without the denial each of these works. */
+    jail_mount(&jail, "/workspace", "ws", true, NULL);
+    CHILD_CHECK(jail_exits(&jail, "cat a/b/deep && mv a x && mv x a && touch b && rm b",
+                           0));
+    jail_deny(&jail, "a/b/deep");
+    jail_deny(&jail, "missing/too");
+    CHILD_CHECK(jail_exits(&jail, "cat a/b/deep 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "rm -f a/b/deep 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "echo x 2>/dev/null >a/b/deep", 2));
+    CHILD_CHECK(jail_exits(&jail, "chmod 666 a/b/deep 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "mv a x 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "mv a/b x 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "ln a/b/deep x 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "mkdir -p missing/too 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "mv missing x 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "touch a/b/beside && cat file", 0));
+    CHILD_CHECK(jail_holds(&jail, "ws/a/b/deep", "deep inside"));
+    CHILD_CHECK(!jail_has(&jail, "ws/missing")); /* the placeholder is gone again */
+    jail_finish(&jail);
+    return 0;
+}
+
+static void denied_names_are_covered_and_their_ancestors_held(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_denied, NULL));
+}
+
+static int is_denied_in_private(void *data)
+{
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail_mount(&jail, "/workspace", NULL, true, "a/b/secret");
+    CHILD_CHECK(jail_exits(&jail, "echo x 2>/dev/null >a/b/secret", 2));
+    CHILD_CHECK(jail_exits(&jail, "mv a x 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "rmdir a/b/secret 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "echo x >a/b/other", 0));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void denied_names_of_a_private_mount_can_not_be_made(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_denied_in_private, NULL));
+}
+
+static void *replace_later(void *data)
+{
+    const struct jail *jail = data;
+    const struct timespec pause = { .tv_nsec = 300000000 };
+    char from[128], to[128];
+
+    (void)nanosleep(&pause, NULL);
+    (void)rename(jail_path(jail, "outside/canary", from),
+                 jail_path(jail, "ws/a/b/deep", to));
+    return NULL;
+}
+
+static int is_disturbed(void *data)
+{
+    struct jail jail;
+    pthread_t thread;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail_mount(&jail, "/workspace", "ws", true, "a/b/deep");
+    CHILD_CHECK(pthread_create(&thread, NULL, replace_later, &jail) == 0);
+    CHILD_CHECK(jail_run(&jail, "sleep 15; cat a/b/deep") == NACRE_OK);
+    CHILD_CHECK(pthread_join(thread, NULL) == 0);
+    CHILD_CHECK(jail.result->outcome == NACRE_OUTCOME_KILLED);
+    CHILD_CHECK(strstr(jail.result->reason, "deep") != NULL);
+    CHILD_CHECK(jail.result->output.size == 0);
+    jail_finish(&jail);
+    return 0;
+}
+
+static void a_denied_file_that_the_host_replaces_ends_the_command(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_disturbed, NULL));
+}
+
+/* ---- network, environment, owner ---- */
+
+static int is_offline(void *data)
+{
+    struct sockaddr_in address = { .sin_family = AF_INET,
+                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t size = sizeof(address);
+    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char inside[128], outside[160];
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(bind(door, (struct sockaddr *)&address, size) == 0);
+    CHILD_CHECK(listen(door, 4) == 0);
+    CHILD_CHECK(getsockname(door, (struct sockaddr *)&address, &size) == 0);
+    (void)snprintf(inside, sizeof(inside),
+                   "bash -c 'exec 3<>/dev/tcp/127.0.0.1/%d' 2>/dev/null",
+                   ntohs(address.sin_port));
+    (void)snprintf(outside, sizeof(outside), "exec %s", inside);
+    CHILD_CHECK(system(outside) == 0);
+    CHILD_CHECK(jail_exits(&jail, inside, 1));
+    CHILD_CHECK(jail_exits(&jail, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '",
+                           0));
+    CHILD_CHECK(jail_says(&jail, "lo\n"));
+    CHILD_CHECK(jail_exits(&jail, "bash -c 'echo >/dev/udp/127.0.0.1/9'", 0));
+    (void)close(door);
+    jail_finish(&jail);
+    return 0;
+}
+
+static void the_network_is_empty_but_for_its_own_loopback(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_offline, NULL));
+}
+
+static int has_clean_environment(void *data)
+{
+    struct jail jail;
+
+    (void)data;
+    CHILD_CHECK(setenv("NACRE_TEST_SECRET", "hush", 1) == 0);
+    jail_prepare(&jail, &nacre_process_executor);
+    jail.request.environment = (const char *const[]){ "MINE=1", "LANG=de", NULL };
+    CHILD_CHECK(jail_exits(&jail, "env | grep -v ^PWD | sort | tr '\\n' ' '", 0));
+    CHILD_CHECK(jail_says(&jail, "HOME=/tmp LANG=de LOGNAME=nacre MINE=1 "
+                                 "PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb TMPDIR=/tmp "
+                                 "USER=nacre "));
+    CHILD_CHECK(jail_exits(&jail, "tr '\\0' '\\n' </proc/1/environ 2>/dev/null | grep hush",
+                           1));
+    jail_mount(&jail, "/workspace", "ws", true, NULL);
+    jail.request.environment = (const char *const[]){ "LD_PRELOAD=/tmp/x.so", NULL };
+    CHILD_CHECK(jail_run(&jail, "touch ran") == NACRE_ERR_DENIED);
+    jail.request.environment = (const char *const[]){ "novalue", NULL };
+    CHILD_CHECK(jail_run(&jail, "touch ran") == NACRE_ERR_USAGE);
+    CHILD_CHECK(!jail_has(&jail, "ws/ran"));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void the_environment_is_clean_and_what_changes_programs_is_refused(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(has_clean_environment, NULL));
+}
+
+static int refuses_workspace(void *data)
+{
+    struct jail jail;
+    char path[128];
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(chown(jail_path(&jail, "ws", path), 0, 0) == 0);
+    jail_mount(&jail, "/workspace", "ws", true, NULL);
+    CHILD_CHECK(jail_run(&jail, "touch ran") == NACRE_ERR_NOT_RUNNABLE);
+    CHILD_CHECK(strstr(jail.err.text, "/workspace") && strstr(jail.err.text, "1000"));
+    jail.mounts[0].writable = false;
+    CHILD_CHECK(jail_exits(&jail, "cat file", 0));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void a_workspace_that_roots_guest_can_not_write_is_an_error(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(in_child(refuses_workspace, NULL), 0);
+}
+
+static void *cancel_later(void *data)
+{
+    const struct timespec pause = { .tv_nsec = 200000000 };
+    const struct jail *jail = data;
+
+    (void)nanosleep(&pause, NULL);
+    jail->ops->cancel(jail->executor, SIGINT);
+    return NULL;
+}
+
+static int is_cancelled(void *data)
+{
+    struct jail jail;
+    pthread_t thread;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(jail_open(&jail) == NACRE_OK);
+    CHILD_CHECK(pthread_create(&thread, NULL, cancel_later, &jail) == 0);
+    CHILD_CHECK(jail_run(&jail, "sleep 15.4321") == NACRE_OK);
+    CHILD_CHECK(jail.result->outcome == NACRE_OUTCOME_KILLED &&
+                jail.result->signal == SIGINT);
+    CHILD_CHECK(pthread_join(thread, NULL) == 0);
+    CHILD_CHECK(jail_run(&jail, "true") == NACRE_OK);
+    CHILD_CHECK(jail.result->signal == SIGINT);
+    jail.ops->cancel(jail.executor, 0);
+    CHILD_CHECK(jail_exits(&jail, "true", 0));
+    CHILD_CHECK(jail_all_gone("sleep 15.4321"));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void a_cancelled_run_ends_and_later_ones_too_until_it_is_taken_back(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_cancelled, NULL));
+}
+
+static void *run_many(void *data)
+{
+    struct jail *jail = data;
+
+    for (int i = 0; i < 4; i++) {
+        struct jail own = *jail;
+
+        own.result = NULL;
+        if (!jail_exits(&own, "echo one", 0) || !jail_says(&own, "one\n"))
+            return data;
+        nacre_result_free(own.result);
+    }
+    return NULL;
+}
+
+static int runs_from_threads(void *data)
+{
+    struct jail jail;
+    pthread_t threads[4];
+    void *failed;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(jail_open(&jail) == NACRE_OK);
+    for (size_t i = 0; i < NACRE_COUNT(threads); i++)
+        CHILD_CHECK(pthread_create(&threads[i], NULL, run_many, &jail) == 0);
+    for (size_t i = 0; i < NACRE_COUNT(threads); i++) {
+        CHILD_CHECK(pthread_join(threads[i], &failed) == 0);
+        CHILD_CHECK(failed == NULL);
+    }
+    jail_finish(&jail);
+    return 0;
+}
+
+static void several_threads_run_at_once(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(runs_from_threads, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_runs_and_tells_how_it_ended),
+        cmocka_unit_test(the_guest_is_one_ordinary_user_without_capabilities),
+        cmocka_unit_test(the_root_has_what_the_table_says_and_is_read_only),
+        cmocka_unit_test(mounts_are_as_planned_wherever_they_lie),
+        cmocka_unit_test(mode_full_shows_the_hosts_tree_less_the_kernels),
+        cmocka_unit_test(denied_names_are_covered_and_their_ancestors_held),
+        cmocka_unit_test(denied_names_of_a_private_mount_can_not_be_made),
+        cmocka_unit_test(a_denied_file_that_the_host_replaces_ends_the_command),
+        cmocka_unit_test(the_network_is_empty_but_for_its_own_loopback),
+        cmocka_unit_test(the_environment_is_clean_and_what_changes_programs_is_refused),
+        cmocka_unit_test(a_workspace_that_roots_guest_can_not_write_is_an_error),
+        cmocka_unit_test(a_cancelled_run_ends_and_later_ones_too_until_it_is_taken_back),
+        cmocka_unit_test(several_threads_run_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
