@@ -24,11 +24,11 @@ bool pass_send(int socket, const void *bytes, size_t count, const int *fds,
     }
     if (fd_count > 0) {
         message.msg_control = rights.bytes;
-        message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+        message.msg_controllen = (socklen_t)CMSG_SPACE(fd_count * sizeof(int));
         header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(fd_count * sizeof(int));
+        header->cmsg_len = (socklen_t)CMSG_LEN(fd_count * sizeof(int));
         memcpy(CMSG_DATA(header), fds, fd_count * sizeof(int));
     }
     return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)count;
@@ -46,6 +46,7 @@ ssize_t pass_receive(int socket, bool wait, void *ret_bytes, size_t size, int *r
         .msg_controllen = sizeof(rights.bytes),
     };
     const int flags = MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT);
+    struct cmsghdr *header;
     size_t count = 0;
     ssize_t taken;
     int fds[PASS_FDS_MAX];
@@ -55,10 +56,9 @@ ssize_t pass_receive(int socket, bool wait, void *ret_bytes, size_t size, int *r
     } while (taken < 0 && errno == EINTR);
     if (taken <= 0)
         return taken;
-    for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header;
-         header = CMSG_NXTHDR(&message, header)) {
-        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
-            continue;
+    /* The kernel puts all fds of a message into one; no other kind was asked for. */
+    header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
         count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         memcpy(fds, CMSG_DATA(header), count * sizeof(int));
     }

@@ -16,7 +16,8 @@
  * launch_order with fds: the channel's socket, a memfd that holds the spec, then those
  * that the operations count from 0.  For each sandbox's pid 1 that it makes it sends, on
  * the same socket, a byte LAUNCH_BORN with a pidfd: a child of the launcher's own parent.
- * They serve the orders in turn.  Whatever fails is told by a FAILED frame (frame.h) on
+ * They serve the orders in turn.  After an order that is neither `early` nor `again` the
+ * launcher ends.  Whatever fails is told by a FAILED frame (frame.h) on
  * the channel: then nothing of a guest was executed, and this launcher may be gone.
  */
 #define LAUNCH_BORN 'P'
@@ -25,6 +26,7 @@ struct launch_order {
                    another's */
     bool again; /* make the next pid 1 beforehand, with all namespaces but those that hold
                    something of the host's; of the same user */
+    bool early; /* only that; of the spec its head counts, and the channel is none */
 };
 #define LAUNCH_FDS_MAX 200
 #define SPEC_VERSION 1

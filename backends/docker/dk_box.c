@@ -96,6 +96,8 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
      * labels later. */
     if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO)
         (void)!dk_container_remove(client, box->name, dk_within_ms(END_MS), &ignored);
+    if (status != NACRE_OK && strstr(err->text, "bind source path does not exist"))
+        return nacre_fail_context(err, DK_ELSEWHERE);
     if (status != NACRE_OK)
         return status;
     memcpy(box->id, created.id, sizeof(box->id));

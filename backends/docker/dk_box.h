@@ -22,7 +22,7 @@ struct dk_box_order {
     const _Atomic int *cancelled;
 };
 
-/* What the sandbox would be made of, without making it: what a warm one is compared by. */
+/* What the sandbox would be made of, without making it: a warm one is compared by it. */
 NACRE_MUST_CHECK enum nacre_status dk_box_digest(struct dk_site *site,
                                                  const struct nacre_plan *plan,
                                                  struct nacre_digest *ret_digest,

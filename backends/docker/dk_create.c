@@ -131,8 +131,8 @@ static void asked_tmpfs(const struct dk_order *order, const char *text,
                    colon ? (int)(colon - text) : (int)strlen(text), text);
     (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
                    "rw,%snosuid,nodev,uid=%" PRIu32 ",gid=%" PRIu32 "%s%.160s",
-                   colon && strstr(colon, "noexec") ? "" : "exec,", order->uid, order->gid,
-                   colon ? "," : "", colon ? colon + 1 : "");
+                   colon && strstr(colon, "noexec") ? "" : "exec,", order->uid,
+                   order->gid, colon ? "," : "", colon ? colon + 1 : "");
     tmpfs->bytes_max = colon ? size_of(colon + 1) : 0;
     if (is_bind_target(order, tmpfs->path) || is_private(order->plan, tmpfs->path))
         tmpfs->path[0] = '\0';
@@ -308,7 +308,8 @@ static json_t *host_config(const struct dk_order *order)
 {
     const struct nacre_container *container = &order->plan->container;
     json_t *host = json_pack(
-        "{s:b, s:[s], s:s, s:{s:s, s:{}}, s:b, s:b, s:s, s:s, s:b, s:i, s:i, s:b, s:{s:s}}",
+        "{s:b, s:[s], s:s, s:{s:s, s:{}}, s:b, s:b, s:s, s:s, s:b, s:i, s:i, s:b,"
+        " s:{s:s}}",
         "ReadonlyRootfs", container->read_only_root, "CapDrop", "ALL", "NetworkMode",
         "none", "LogConfig", "Type", "none", "Config", "AutoRemove", 1, "Init", 0,
         "IpcMode", "private", "CgroupnsMode", "private", "Privileged", 0, "ShmSize",

@@ -63,14 +63,29 @@ static bool is_unlocked(int dir_fd, const char *name)
     return flock(fd, LOCK_SH | LOCK_NB) == 0;
 }
 
-bool dk_owner_is_dead(int dir_fd, const char *token)
+/* Of this state directory?  Then `ret_name` is its file's. */
+static bool is_of_here(int dir_fd, const char *token, char ret_name[LOCK_NAME])
 {
-    char place[PART + 1], name[LOCK_NAME];
+    char place[PART + 1];
 
     if (!is_token(token) || !place_of(dir_fd, place) || memcmp(place, token, PART) != 0)
         return false;
-    (void)snprintf(name, sizeof(name), "%s.lock", token);
-    return is_unlocked(dir_fd, name);
+    (void)snprintf(ret_name, LOCK_NAME, "%s.lock", token);
+    return true;
+}
+
+bool dk_owner_is_dead(int dir_fd, const char *token)
+{
+    char name[LOCK_NAME];
+
+    return is_of_here(dir_fd, token, name) && is_unlocked(dir_fd, name);
+}
+
+bool dk_owner_lives(int dir_fd, const char *token)
+{
+    char name[LOCK_NAME];
+
+    return is_of_here(dir_fd, token, name) && !is_unlocked(dir_fd, name);
 }
 
 /* With the directory locked: nobody is between making a file and locking it. */
@@ -85,9 +100,9 @@ static void remove_dead(int dir_fd)
         return;
     }
     for (int i = 0; i < FILES_MAX && (entry = readdir(dir)); i++) {
-        size_t length = strlen(entry->d_name);
+        const char *dot = strrchr(entry->d_name, '.');
 
-        if (length == DK_TOKEN - 1 + 5 && strcmp(entry->d_name + length - 5, ".lock") == 0 &&
+        if (dot == entry->d_name + DK_TOKEN - 1 && strcmp(dot, ".lock") == 0 &&
             is_unlocked(dir_fd, entry->d_name))
             (void)unlinkat(dir_fd, entry->d_name, 0);
     }
@@ -110,7 +125,7 @@ static enum nacre_status make_lock(struct dk_owner *owner, struct nacre_error *e
     owner->lock_fd = openat(owner->dir_fd, name,
                             O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (owner->lock_fd < 0 || flock(owner->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        status = nacre_fail(err, NACRE_ERR_IO, "can't make the lock of an owner of boxes");
+        status = nacre_fail(err, NACRE_ERR_IO, "can't make the lock of a boxes' owner");
     (void)flock(owner->dir_fd, LOCK_UN);
     return status;
 }

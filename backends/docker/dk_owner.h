@@ -29,9 +29,10 @@ int dk_owner_dir(const struct dk_owner *owner); /* of all owners: state_dir/boxe
 /* A container's name that nobody else has.  For any thread. */
 void dk_owner_name(struct dk_owner *owner, char ret_name[DK_NAME]);
 
-/* Is the owner of this name one of this state directory, and dead?  False when in
- * doubt.  `dir_fd` is dk_owner_dir(). */
+/* Is the owner of this name one of this state directory, and dead, or alive?  Of another
+ * directory's owners nothing is known: neither.  `dir_fd` is dk_owner_dir(). */
 bool dk_owner_is_dead(int dir_fd, const char *token);
+bool dk_owner_lives(int dir_fd, const char *token);
 
 /*
  * Removes the containers that dead owners left: created and never started, or in an

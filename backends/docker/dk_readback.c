@@ -134,9 +134,9 @@ static enum nacre_status config(const json_t *asked, const json_t *got,
                                 struct nacre_error *err)
 {
     static const char *const compared[] = {
-        "User",      "WorkingDir",  "Entrypoint",   "Cmd",          "Hostname", "OpenStdin",
-        "StdinOnce", "AttachStdin", "AttachStdout", "AttachStderr", "Tty",
-        "NetworkDisabled", "Healthcheck",
+        "User",        "WorkingDir",   "Entrypoint",   "Cmd", "Hostname",
+        "OpenStdin",   "StdinOnce",    "AttachStdin",  "AttachStdout",
+        "AttachStderr", "Tty",         "NetworkDisabled", "Healthcheck",
     };
     const char *key;
     json_t *value;
@@ -175,7 +175,8 @@ static enum nacre_status mounts(const json_t *asked, const json_t *got,
         const json_t *is =
             mount_at(got, json_string_value(json_object_get(was, "Target")));
 
-        if (!is || !json_equal(json_object_get(was, "Type"), json_object_get(is, "Type")) ||
+        if (!is ||
+            !json_equal(json_object_get(was, "Type"), json_object_get(is, "Type")) ||
             !json_equal(json_object_get(was, "Source"), json_object_get(is, "Source")) ||
             json_is_true(json_object_get(was, "ReadOnly")) ==
                 json_is_true(json_object_get(is, "RW")))

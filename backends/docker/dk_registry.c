@@ -198,7 +198,7 @@ enum nacre_status dk_registry_write(const struct dk_site *site,
     json_array_foreach(old, i, entry) {
         const char *token = json_string_value(json_object_get(entry, "keeper"));
 
-        if (good && token && strcmp(token, own) != 0 && !dk_owner_is_dead(dir_fd, token))
+        if (good && token && strcmp(token, own) != 0 && dk_owner_lives(dir_fd, token))
             good = json_array_append(boxes, (json_t *)entry) == 0;
     }
     for (size_t n = 0; n < count && good; n++)
@@ -235,7 +235,7 @@ enum nacre_status nacre_boxes_read(const char *state_dir,
         struct nacre_box_info info;
         const char *token;
 
-        if (info_of(entry, &token, &info) && !dk_owner_is_dead(dir_fd, token) &&
+        if (info_of(entry, &token, &info) && dk_owner_lives(dir_fd, token) &&
             !each(data, &info))
             break;
     }

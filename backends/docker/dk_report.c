@@ -22,6 +22,8 @@
 #define CGROUP "/sys/fs/cgroup"
 #define BOUND "what is bound at "
 
+static const char kernels_id[] = "the kernel's boot id";
+
 void dk_report_clear(struct dk_report *report)
 {
     for (size_t i = 0; i < report->text_count; i++)
@@ -136,7 +138,7 @@ static void process(struct making *making, const struct dk_parts *parts)
     expect(making, (struct nt_expect){ "the network", NT_CHECK_LOOPBACK,
                                        "file /proc/net/dev", NULL, NULL });
     if (site->boot_id[0])
-        expect_text(making, "the kernel's boot id", "/proc/sys/kernel/random/boot_id",
+        expect_text(making, kernels_id, "/proc/sys/kernel/random/boot_id",
                     site->boot_id);
     if (parts->plan->container.apparmor_profile)
         expect_text(making, "the AppArmor profile", "/proc/self/attr/current",
@@ -161,15 +163,16 @@ static void rlimits(struct making *making, const struct nacre_plan *plan)
 
     for (size_t n = 0; dk_create_ulimit(plan, n, &ulimit); n++)
         for (size_t i = 0; i < NACRE_COUNT(limit_keys); i++) {
-            /* Whatever the policy says of core, init leaves none to a command. */
-            bool core = strcmp(ulimit.name, "core") == 0;
+            const char *key = limit_keys[i].key;
+            const char *planned = text(making, "%" PRIu64 " %" PRIu64, ulimit.soft,
+                                       ulimit.hard);
 
+            /* Whatever the policy says of core, init leaves none to a command. */
+            if (strcmp(ulimit.name, "core") == 0)
+                planned = "0 0";
             if (strcmp(ulimit.name, limit_keys[i].name) == 0)
-                expect(making, (struct nt_expect){
-                                   limit_keys[i].key, NT_CHECK_LIMIT, LIMITS,
-                                   limit_keys[i].key,
-                                   text(making, "%" PRIu64 " %" PRIu64,
-                                        core ? 0 : ulimit.soft, core ? 0 : ulimit.hard) });
+                expect(making, (struct nt_expect){ key, NT_CHECK_LIMIT, LIMITS, key,
+                                                   planned });
         }
 }
 
@@ -339,7 +342,7 @@ static enum nacre_status judge_groups(const struct dk_parts *parts, const char *
                                       size_t count, struct nacre_error *err)
 {
     char gid[16];
-    struct nt_expect row = { "the list of groups", NT_CHECK_STATUS, STATUS, "Groups", "" };
+    struct nt_expect row = { "the groups", NT_CHECK_STATUS, STATUS, "Groups", "" };
 
     if (nt_report_check(&row, status, count, err) == NACRE_OK)
         return NACRE_OK;
@@ -433,7 +436,13 @@ static enum nacre_status judge_mounts(const struct dk_order *order, const char *
     return NACRE_OK;
 }
 
-/* The kernel's own numbers can only be compared on one machine. */
+/* An engine with another kernel has other directories under the same names, and numbers
+ * of theirs that can't be compared with ours. */
+static bool is_about_place(const struct nt_expect *row)
+{
+    return strncmp(row->what, BOUND, strlen(BOUND)) == 0 || row->what == kernels_id;
+}
+
 static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_box *box,
                                    struct nacre_error *err)
 {
@@ -441,12 +450,9 @@ static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_
     const char *answer = nt_box_answer(box, row->question, &count);
     enum nacre_status status = nt_report_check(row, answer, count, err);
 
-    if (status != NACRE_OK && strncmp(row->what, BOUND, strlen(BOUND)) == 0)
-        return nacre_fail_context(err, "the engine does not see the directories that "
-                                       "nacre sees (is it on another machine, or nacre "
-                                       "itself in a container?), so that nothing can be "
-                                       "mounted");
-    return status;
+    return status != NACRE_OK && is_about_place(row)
+               ? nacre_fail_context(err, DK_ELSEWHERE)
+               : status;
 }
 
 enum nacre_status dk_report_judge(const struct dk_report *report,

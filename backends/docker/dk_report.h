@@ -23,6 +23,11 @@ NACRE_MUST_CHECK enum nacre_status dk_report_make(const struct dk_parts *parts,
                                                   struct nacre_error *err);
 void dk_report_clear(struct dk_report *report);
 
+/* Why nothing can be mounted, nacre's own init included. */
+#define DK_ELSEWHERE                                                               \
+    "the engine does not see the files that nacre sees (is it on another machine, " \
+    "or nacre itself in a container?)"
+
 /* NACRE_ERR_UNAVAILABLE names what is not as planned. */
 NACRE_MUST_CHECK enum nacre_status dk_report_judge(const struct dk_report *report,
                                                    const struct dk_parts *parts,

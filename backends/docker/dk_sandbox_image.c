@@ -88,8 +88,8 @@ static enum nacre_status from_dockerfile(struct dk_client *client, const char *n
                                          struct nacre_error *err)
 {
     struct nacre_error ignored;
-    enum nacre_status status = build(client, DK_SANDBOX_PULLED, only_base, PULL_MS, progress,
-                                     err);
+    enum nacre_status status =
+        build(client, DK_SANDBOX_PULLED, only_base, PULL_MS, progress, err);
 
     if (status != NACRE_OK)
         return nacre_fail_context(err, "from " BASE);

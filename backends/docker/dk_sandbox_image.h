@@ -8,7 +8,7 @@
 #define DK_SANDBOX_MADE_NAME "nacre-building"
 #define DK_SANDBOX_MADE_TAG "root"
 
-/* As nacre_container_image_build() has it; `progress` is there, its function may be NULL. */
+/* As nacre_container_image_build() has it; the function of `progress` may be NULL. */
 NACRE_MUST_CHECK enum nacre_status dk_sandbox_image(struct dk_client *client,
                                                     const char *name,
                                                     const struct dk_progress *progress,

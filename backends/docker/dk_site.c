@@ -73,7 +73,7 @@ static enum nacre_status place_init(const char *state_dir, char ret_path[NACRE_P
     (void)nacre_digest_hex(&digest, hex);
     if (snprintf(ret_path, NACRE_PATH_MAX, "%s/boxes/init-%.16s", state_dir, hex) >=
         NACRE_PATH_MAX)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path is too long");
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path");
     if (is_ours(ret_path, &digest))
         return NACRE_OK;
     status = nacre_random(&number, sizeof(number), err);

@@ -85,7 +85,7 @@ static enum nacre_status receive_head(struct dk_wire *wire, struct head *head,
 {
     while (head->end == 0) {
         const char *blank;
-        bool ended;
+        bool ended = false;
         enum nacre_status status = receive(wire, head, deadline_ns, &ended, err);
 
         if (status != NACRE_OK)

@@ -127,12 +127,17 @@ static void end_kept(struct dk_warm *warm, struct kept *kept)
 
 /* ---- the owner's beat, and the registry ---- */
 
-/* The first one that is idle and can't serve any more. */
+/* Beats for all, also for one with commands: whoever runs those may be held up by a
+ * caller that does not take its output.  Returns the first that is idle and can't serve
+ * any more. */
 static struct kept *find_spent(struct dk_warm *warm)
 {
-    for (struct kept *kept = warm->first; kept; kept = kept->next)
-        if (is_idle(kept) && (!dk_box_beat(kept->box) || is_spent(kept)))
+    for (struct kept *kept = warm->first; kept; kept = kept->next) {
+        bool alive = kept->box && dk_box_beat(kept->box);
+
+        if (is_idle(kept) && (!alive || is_spent(kept)))
             return kept;
+    }
     return NULL;
 }
 
@@ -276,8 +281,8 @@ static enum nacre_status make(struct dk_warm *warm, const struct nacre_plan *pla
 
 /*
  * Is it made of what the plan asks for?  The same plan with the same directories is, and
- * that is known at once.  Another plan may still amount to the same container: then all is
- * looked up anew, without the lock.
+ * that is known at once.  Another plan may still amount to the same container: then all
+ * is looked up anew, without the lock.
  */
 static enum nacre_status serves(struct dk_warm *warm, struct kept *kept,
                                 const struct nacre_plan *plan, bool *ret_serves,

@@ -30,7 +30,8 @@ void dk_warm_put(struct dk_warm *warm, struct dk_box *box);
 
 /* Calls `each` with every one that is warm here, until it returns false. */
 void dk_warm_each(struct dk_warm *warm,
-                  bool (*each)(void *data, const struct nacre_box_info *info), void *data);
+                  bool (*each)(void *data, const struct nacre_box_info *info),
+                  void *data);
 
 /* End those that `wanted` picks.  One in which a command runs is left, unless `force`:
  * then its commands end with it.  Returns how many. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,9 +50,9 @@ static bool kill_by_search(void)
     ssize_t count = fd < 0 ? -1 : 1;
 
     while (count > 0) {
-        count = getdents64(fd, place, sizeof(place));
+        count = syscall(SYS_getdents64, fd, place, sizeof(place));
         for (ssize_t at = 0; at < count;) {
-            const struct dirent64 *entry = (const void *)(place + at);
+            const struct dirent *entry = (const void *)(place + at);
 
             if (isdigit((unsigned char)entry->d_name[0]) && is_child(entry->d_name, own))
                 (void)kill((pid_t)strtol(entry->d_name, NULL, 10), SIGKILL);

@@ -312,6 +312,9 @@ static bool hear(struct command *command, struct sandbox *sandbox)
     if (count == sizeof(word) && word.kind == SHEPHERD_STARTED) {
         command->started = true;
         outbox_add(&sandbox->out, FRAME_STARTED, 0, command->id, NULL, 0);
+        /* Its owner waits for that, to send it its input. */
+        if (command->input >= 0)
+            outbox_hurry(&sandbox->out);
         return true;
     }
     fd_close(&command->socket);

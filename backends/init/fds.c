@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void fd_close(int *fd)
@@ -23,7 +24,7 @@ static void close_between(unsigned first, unsigned last)
 {
     struct rlimit limit;
 
-    if (first > last || close_range(first, last, 0) == 0)
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
         return;
     /* Linux before 5.9, and sandboxes of others that do not know the call. */
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max > 1 << 20)

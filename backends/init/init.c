@@ -24,6 +24,7 @@
 #include "nacre/clock.h"
 #include "nacre/own.h"
 #include "report.h"
+#include "signals.h"
 
 #define KILL_ALL_MS 1000
 #define LAST_GRACE_MS 300 /* for a shepherd that was killed to be gone */
@@ -388,12 +389,16 @@ static uint64_t keep_time(uint64_t now)
 static void wait_for_something(uint64_t until)
 {
     struct outbox *out = &init.sandbox.out;
+    bool is_held = out->held_ns > 0;
     nfds_t count = AT_COMMANDS;
     struct timespec left;
 
+    if (is_held && out->held_ns < until)
+        until = out->held_ns;
+
     init.fds[AT_IN] = (struct pollfd){ .fd = outbox_may_answer(out) ? 0 : -1,
                                        .events = POLLIN };
-    init.fds[AT_OUT] = (struct pollfd){ .fd = outbox_is_empty(out) ? -1 : 1,
+    init.fds[AT_OUT] = (struct pollfd){ .fd = is_held || outbox_is_empty(out) ? -1 : 1,
                                         .events = POLLOUT };
     init.fds[AT_SIGNALS] = (struct pollfd){ .fd = init.signals, .events = POLLIN };
     init.fds[AT_REPORT] = (struct pollfd){
@@ -424,7 +429,8 @@ static void move_everything(void)
                      &init.fds[AT_COMMANDS + i * COMMAND_FDS]);
     if (init.report.is_asked && !init.failure)
         init.failure = report_move(&init.report, &init.sandbox);
-    if (!outbox_flush(&init.sandbox.out, 1))
+    if (nacre_clock_ns() >= init.sandbox.out.held_ns &&
+        !outbox_flush(&init.sandbox.out, 1))
         init.is_cut_off = true;
 }
 
@@ -434,7 +440,6 @@ static void move_everything(void)
 static const char *begin(const struct init_place *place)
 {
     int kept[] = { 0, 1, 2, place->landlock_fd };
-    sigset_t all;
 
     /* kill(-1) from any other process would be the end of the machine. */
     assert(!place->is_pid1 || getpid() == 1);
@@ -454,12 +459,11 @@ static const char *begin(const struct init_place *place)
     /* So that no fd of ours is ever 2, which a failed assertion writes to. */
     if (fcntl(2, F_GETFD) < 0 && open("/dev/null", O_WRONLY) < 0 && dup(0) < 0)
         return "fds";
-    /* Whatever the one before us had: commands start with the defaults. */
-    for (int number = 1; number <= SIGRTMAX; number++)
-        (void)signal(number, SIG_DFL);
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, NULL);
-    init.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    /* Whatever the one before us had: commands start with the defaults.  The launcher has
+     * seen to it for all that it makes. */
+    if (!place->held)
+        signals_reset();
+    init.signals = signals_take();
     if (init.signals < 0 || chdir("/") < 0)
         return "signals";
     if (!fd_nonblocking(0) || !fd_nonblocking(1))

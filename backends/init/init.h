@@ -16,7 +16,8 @@ struct init_place {
     bool walls;   /* commands lose their capabilities and get seccomp and Landlock; false
                      only at level none */
     bool held;    /* this process is behind the commands' seccomp filter and, where there
-                     is one, their Landlock ruleset already, and so is all that it starts */
+                     is one, their Landlock ruleset already, and so is all that it starts;
+                     its signals have their defaults */
     int landlock_fd; /* a finished ruleset, for every command; taken.  -1: there is none,
                         and the configuration has to say landlock_none */
 };

@@ -31,6 +31,7 @@
 #include "frame.h"
 #include "launch_ops.h"
 #include "nacre/own.h"
+#include "signals.h"
 
 #define CONTROL 0
 #define NOTHING 1 /* /dev/null */
@@ -39,6 +40,11 @@
     (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
 int launch_channel = -1;
+
+static bool close_from(int first)
+{
+    return syscall(SYS_close_range, first, ~0u, 0) == 0;
+}
 
 _Noreturn void launch_fail(const char *step, const char *what)
 {
@@ -155,7 +161,20 @@ static void give_order(const struct launch *launch, int spec_fd)
         launch_fail("hand the order on", NULL);
 }
 
-/* False when there is nobody any more. */
+static void make_sandbox(struct launch *launch, int spec_fd, bool has_inner)
+{
+    launch_outside(launch);
+    if (!has_inner)
+        make_inner(&launch->head);
+    give_order(launch, spec_fd);
+    /* Nothing of this sandbox is held any longer, nor seen by the next one. */
+    launch_channel = -1;
+    (void)munmap((void *)(uintptr_t)launch->spec, launch->spec_bytes);
+    (void)dup3(NOTHING, INNER, O_CLOEXEC);
+    (void)close_from(INNER + 1);
+}
+
+/* False when there is nobody any more, or nothing more to do. */
 static bool serve(struct launch *launch, bool *has_inner)
 {
     static char hostname[HOST_NAME_MAX + 1];
@@ -165,26 +184,20 @@ static bool serve(struct launch *launch, bool *has_inner)
     if (pass_receive(CONTROL, true, &launch->order, sizeof(launch->order), fds,
                      NACRE_COUNT(fds), &count) != sizeof(launch->order) || count < 2)
         return false;
-    launch_channel = fds[0];
+    if (!launch->order.early)
+        launch_channel = fds[0];
     launch->fd_count = count - 2;
     memcpy(launch->fds, fds + 2, launch->fd_count * sizeof(int));
     launch_read_spec(launch, fds[1]);
     (void)snprintf(hostname, sizeof(hostname), "%s", launch->head.hostname);
     launch->head.hostname = hostname;
-    launch_outside(launch);
-    if (!*has_inner)
-        make_inner(&launch->head);
-    give_order(launch, fds[1]);
-    /* Nothing of this sandbox is held any longer, nor seen by the next one. */
-    launch_channel = -1;
-    (void)munmap((void *)(uintptr_t)launch->spec, launch->spec_bytes);
-    (void)dup3(NOTHING, INNER, O_CLOEXEC);
-    (void)close_range(INNER + 1, ~0u, 0);
-    *has_inner = launch->order.again;
+    if (!launch->order.early)
+        make_sandbox(launch, fds[1], *has_inner);
+    *has_inner = launch->order.early || launch->order.again;
     if (*has_inner)
         make_inner(&launch->head);
-    (void)close_range(INNER + 1, ~0u, 0);
-    return true;
+    (void)close_from(INNER + 1);
+    return *has_inner;
 }
 
 /* Neither directories of the host's nor what it has left open. */
@@ -192,10 +205,11 @@ static bool begin(void)
 {
     int null_fd;
 
-    if (close_range(CONTROL + 1, ~0u, 0) != 0 || chdir("/") != 0)
+    if (!close_from(CONTROL + 1) || chdir("/") != 0)
         return false;
     null_fd = open("/dev/null", O_RDWR);
     (void)umask(0);
+    signals_reset();
     /* Those of root would stay in force on the host's files.  An ordinary user may not
      * drop its own, and has no more than it had. */
     return null_fd == NOTHING && dup2(NOTHING, 2) == 2 &&

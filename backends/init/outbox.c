@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "nacre/clock.h"
 #include "pack.h"
 
 /* STARTED, two ENDs, CREDIT and EXIT, or REFUSED with a text. */
@@ -44,6 +45,10 @@ void outbox_add(struct outbox *out, enum frame_type type, uint8_t lane, const ui
 {
     uint8_t *at = room_for(out, FRAME_HEADER + size);
 
+    if (type != FRAME_STARTED && type != FRAME_END)
+        out->held_ns = 0;
+    else if (outbox_is_empty(out))
+        out->held_ns = nacre_clock_ns() + OUTBOX_HOLD_MS * NACRE_NS_PER_MS;
     put_header(at, type, lane, id, size);
     if (size > 0)
         memcpy(at + FRAME_HEADER, payload, size);
@@ -85,6 +90,7 @@ uint8_t *outbox_data_room(struct outbox *out, size_t *ret_room)
 void outbox_data_added(struct outbox *out, enum frame_type type, uint8_t lane,
                        const uint8_t *id, size_t count)
 {
+    out->held_ns = 0;
     put_header(out->bytes + out->end, type, lane, id, count);
     out->end += FRAME_HEADER + count;
 }
@@ -102,5 +108,6 @@ bool outbox_flush(struct outbox *out, int fd)
     }
     out->start = 0;
     out->end = 0;
+    out->held_ns = 0;
     return true;
 }

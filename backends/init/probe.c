@@ -37,11 +37,26 @@ static bool write_all(int fd, const void *bytes, size_t count)
     return true;
 }
 
+/* What open, read and stat fail with; not every C library has the names. */
 static size_t error_text(void)
 {
-    const char *name = strerrorname_np(errno);
+    static const struct {
+        int number;
+        const char *name;
+    } known[] = {
+#define X(id) { id, #id }
+        X(EPERM), X(ENOENT), X(EINTR), X(ENXIO), X(EBADF), X(EAGAIN), X(ENOMEM),
+        X(EACCES), X(EFAULT), X(EBUSY), X(ENODEV), X(ENOTDIR), X(EISDIR), X(EINVAL),
+        X(ENFILE), X(EMFILE), X(EROFS), X(ENAMETOOLONG), X(ENOSYS), X(ELOOP),
+        X(EOVERFLOW), X(EOPNOTSUPP), X(ESTALE), X(ESRCH),
+#undef X
+    };
+    const char *name = "EIO";
 
-    return (size_t)snprintf(text, sizeof(text), "error %s", name ? name : "EIO");
+    for (size_t i = 0; i < NACRE_COUNT(known); i++)
+        if (known[i].number == errno)
+            name = known[i].name;
+    return (size_t)snprintf(text, sizeof(text), "error %s", name);
 }
 
 static size_t answer_file(const char *path)

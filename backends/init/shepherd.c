@@ -16,6 +16,7 @@
 #include "fds.h"
 #include "nacre/clock.h"
 #include "nacre/own.h"
+#include "signals.h"
 
 #define ROUND_MS 2 /* between two looks at what still lives; a death wakes earlier */
 
@@ -55,7 +56,6 @@ static bool start(struct shepherd *shepherd, const struct exec_plan *plan,
 {
     int input = fds->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fds->input;
     int ends[2];
-    sigset_t all;
 
     if (input < 0) {
         refuse(shepherd, INIT_REFUSAL_WALL, errno, "/dev/null");
@@ -65,8 +65,7 @@ static bool start(struct shepherd *shepherd, const struct exec_plan *plan,
         refuse(shepherd, INIT_REFUSAL_FULL, errno, "fds");
         return false;
     }
-    (void)sigfillset(&all);
-    shepherd->signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+    shepherd->signals = signals_take();
     if (shepherd->signals < 0 || pipe2(ends, O_CLOEXEC) < 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
         refuse(shepherd, INIT_REFUSAL_FULL, errno, "shepherd");

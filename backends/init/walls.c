@@ -11,7 +11,7 @@
 #include "seccomp.h"
 
 /* Never above what the sandbox as a whole has. */
-static bool limit_to(__rlimit_resource_t resource, uint64_t value)
+static bool limit_to(int resource, uint64_t value)
 {
     struct rlimit limit;
 
@@ -57,9 +57,8 @@ static bool drop_capabilities(uint64_t kept)
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
         return false;
     for (unsigned long number = 0; number < 64; number++)
-        if (!(kept >> number & 1) &&
-            prctl(PR_CAPBSET_DROP, number, 0, 0, 0) < 0 && errno == EINVAL)
-            break; /* past the last one that this kernel knows */
+        if (!(kept >> number & 1) && prctl(PR_CAPBSET_DROP, number, 0, 0, 0) < 0)
+            break; /* not permitted, or past the last one that this kernel knows */
     if (syscall(SYS_capget, &header, sets) < 0)
         return false;
     for (unsigned i = 0; i < 2; i++) {

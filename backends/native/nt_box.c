@@ -15,6 +15,7 @@
 #define OUT_BYTES_MAX ((size_t)256 << 20) /* many commands' words at once */
 #define SLICE_NS (100 * NACRE_NS_PER_MS)  /* how long a wait goes without a look around */
 #define BEATS 5 /* so many until init misses them */
+#define READS_MAX 16 /* by a beat: other boxes wait for theirs */
 
 void nt_run_poke(struct nt_run *run)
 {
@@ -234,9 +235,8 @@ bool nt_box_beat(struct nt_box *box)
     (void)pthread_mutex_lock(&box->lock);
     box->beat_next_ns = 0;
     nt_wire_beat(box, nacre_clock_ns());
-    if (!box->leader)
-        while (nt_wire_read(box))
-            continue;
+    for (int i = 0; i < READS_MAX && !box->leader && nt_wire_read(box); i++)
+        continue;
     (void)pthread_mutex_unlock(&box->lock);
     return !atomic_load(&box->spent);
 }

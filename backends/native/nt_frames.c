@@ -120,6 +120,10 @@ static void take_data(struct nt_box *box, struct nt_run *run, const struct frame
                                            : "on a lane that had ended");
         return;
     }
+    if (frame->size == 0) {
+        wrong(box, frame, "with nothing in it");
+        return;
+    }
     if (frame->size > run->window[frame->lane]) {
         wrong(box, frame, "beyond the credit that it has");
         return;
@@ -167,8 +171,8 @@ static void take_credit(struct nt_box *box, struct nt_run *run, const struct fra
 
     if (!unpack_whole(&unpack) || frame->lane != 0) {
         wrong(box, frame, "for a lane that is not ours");
-    } else if (more > FRAME_WINDOW - run->window[0]) {
-        wrong(box, frame, "of more than was sent");
+    } else if (more == 0 || more > FRAME_WINDOW - run->window[0]) {
+        wrong(box, frame, more == 0 ? "of nothing" : "of more than was sent");
     } else {
         run->window[0] += more;
         changed(box, run);

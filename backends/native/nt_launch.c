@@ -1,6 +1,7 @@
 /* Trusts the launcher's first byte and its pidfd: no guest has run yet. */
 #include "nt_launch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,18 +31,19 @@ struct nt_launcher {
     int control_fd, pidfd; /* of the process that makes sandboxes; -1: there is none */
     pid_t thread;          /* that spawned it */
     bool again;
+    bool is_last; /* it ends by itself after the order that it got */
 };
 
 /* ---- what the launcher is given ---- */
 
-static enum nacre_status spec_memfd(const struct nt_launch_options *options, int *ret_fd,
+static enum nacre_status spec_memfd(const void *spec, size_t spec_bytes, int *ret_fd,
                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard)
     int fd = memfd_create("nacre-spec", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0 ||
-        write(fd, options->spec, options->spec_bytes) != (ssize_t)options->spec_bytes ||
+        write(fd, spec, spec_bytes) != (ssize_t)spec_bytes ||
         fcntl(fd, F_ADD_SEALS,
               F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "the sandbox's spec can't be handed over");
@@ -178,6 +180,15 @@ static enum nacre_status start(struct nt_launcher *launcher, int type, const cha
                                              "started");
     }
     *ret_pidfd = nacre_pidfd_open(pid);
+    if (*ret_pidfd < 0) {
+        (void)nacre_fail(err, NACRE_ERR_IO, "the sandbox's first process can't be held");
+        /* It leaves by itself when there is nobody at the other end. */
+        (void)close(nacre_fd_take(&ours));
+        (void)close(nacre_fd_take(&theirs));
+        while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+            ;
+        return err->status;
+    }
     *ret_fd = nacre_fd_take(&ours);
     return NACRE_OK;
 }
@@ -225,6 +236,15 @@ void nt_launcher_free(struct nt_launcher *launcher)
     free(launcher);
 }
 
+static enum nacre_status start_launcher(struct nt_launcher *launcher,
+                                        struct nacre_error *err)
+{
+    launcher->is_last = false;
+    launcher->thread = gettid();
+    return start(launcher, SOCK_SEQPACKET, "launch", &launcher->pidfd,
+                 &launcher->control_fd, err);
+}
+
 /* To the one that is there, else to a new one.  Orders and answers go in step: after any
  * failure there has to be another launcher. */
 static enum nacre_status order(struct nt_launcher *launcher, int channel, int spec_fd,
@@ -233,13 +253,13 @@ static enum nacre_status order(struct nt_launcher *launcher, int channel, int sp
 {
     enum nacre_status status = NACRE_OK;
 
-    if (launcher->control_fd < 0) {
-        status = start(launcher, SOCK_SEQPACKET, "launch", &launcher->pidfd,
-                       &launcher->control_fd, err);
-        launcher->thread = gettid();
-    }
+    if (launcher->is_last)
+        stop(launcher);
+    if (launcher->control_fd < 0)
+        status = start_launcher(launcher, err);
     if (status == NACRE_OK)
         status = send_order(launcher, channel, spec_fd, options, err);
+    launcher->is_last = !launcher->again;
     if (status == NACRE_OK)
         status = await_answer(launcher->control_fd, options, err);
     return status;
@@ -257,7 +277,7 @@ static enum nacre_status launch_spec(struct nt_launcher *launcher,
 
     if (options->fd_count > LAUNCH_FDS_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d mounts", LAUNCH_FDS_MAX);
-    status = spec_memfd(options, &spec_fd, err);
+    status = spec_memfd(options->spec, options->spec_bytes, &spec_fd, err);
     if (status != NACRE_OK)
         return status;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -273,6 +293,38 @@ static enum nacre_status launch_spec(struct nt_launcher *launcher,
         stop(launcher);
     (void)pthread_mutex_unlock(&launcher->lock);
     return status;
+}
+
+/* An order's fds are the channel first: here it stands for itself. */
+static enum nacre_status prepare(struct nt_launcher *launcher,
+                                 const struct spec_head *head, struct nacre_error *err)
+{
+    const struct launch_order order = { .early = true };
+    NACRE_AUTO(nacre_fd_guard) int spec_fd = -1;
+    uint8_t bytes[128];
+    struct pack pack = { .bytes = bytes, .size = sizeof(bytes) };
+    enum nacre_status status;
+
+    spec_head_pack(&pack, head);
+    assert(!pack.failed);
+    status = spec_memfd(bytes, pack.used, &spec_fd, err);
+    if (status == NACRE_OK)
+        status = start_launcher(launcher, err);
+    if (status == NACRE_OK &&
+        !pass_send(launcher->control_fd, &order, sizeof(order),
+                   (const int[]){ spec_fd, spec_fd }, 2))
+        status = nacre_fail(err, NACRE_ERR_IO, "the sandbox's spec can't be handed over");
+    return status;
+}
+
+void nt_launcher_prepare(struct nt_launcher *launcher, const struct spec_head *head)
+{
+    struct nacre_error err;
+
+    (void)pthread_mutex_lock(&launcher->lock);
+    if (launcher->control_fd < 0 && prepare(launcher, head, &err) != NACRE_OK)
+        stop(launcher);
+    (void)pthread_mutex_unlock(&launcher->lock);
 }
 
 enum nacre_status nt_launch(struct nt_launcher *launcher,

@@ -14,6 +14,7 @@
  * From several threads.
  */
 struct nt_launcher;
+struct spec_head;
 
 /* Starts nothing yet.  One launcher serves all runs; it holds nothing of a sandbox that
  * was made, and ends with this process.  `again`: there will be more than one run, and
@@ -21,6 +22,11 @@ struct nt_launcher;
 NACRE_MUST_CHECK enum nacre_status nt_launcher_open(bool again,
                                                     struct nt_launcher **ret_launcher,
                                                     struct nacre_error *err);
+
+/* Has the first sandbox's namespaces made while the caller still does something else.
+ * That this failed shows in nt_launch(). */
+void nt_launcher_prepare(struct nt_launcher *launcher, const struct spec_head *head);
+
 /* What was launched has been ended.  Accepts NULL. */
 void nt_launcher_free(struct nt_launcher *launcher);
 NACRE_OWNED(nt_launcher)

@@ -125,6 +125,27 @@ static enum nacre_status cover_parent(struct walk *walk, struct nacre_error *err
     return add_here(walk, NT_MASK_COVER_DIR, walk->dir_fd, err);
 }
 
+/* A directory that can't be written now is no wall to a guest that owns it: it would give
+ * itself the right, and what it makes there would outlive it, watched or not. */
+static enum nacre_status check_owner(struct walk *walk, struct nacre_error *err)
+{
+    char path[GUEST_PATH], shown[NACRE_SHOWN];
+    uid_t user = geteuid();
+    struct stat info;
+
+    if (fstat(walk->dir_fd, &info) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "can't look at a denied path");
+    if (faccessat(walk->dir_fd, ".", W_OK, AT_EACCESS) == 0 || errno != EACCES ||
+        (user == 0 ? info.st_uid == 0 : info.st_uid != user))
+        return NACRE_OK;
+    errno = 0;
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "the denied path %s is not there, and can't be held in a directory "
+                      "that is not writable now but that its owner, the guest, could "
+                      "make so: make it writable, or make the mount read-only",
+                      nacre_text_shown(shown, guest_path(walk, path)));
+}
+
 static enum nacre_status hold(struct walk *walk, struct nacre_error *err)
 {
     struct nt_masks *masks = walk->masks;
@@ -142,8 +163,10 @@ static enum nacre_status hold(struct walk *walk, struct nacre_error *err)
                                   walk->rest[0] != '\0', &fd, err);
     if (status != NACRE_OK)
         return status;
-    if (fd < 0)
-        return watch_here(walk, NULL, err);
+    if (fd < 0) {
+        status = check_owner(walk, err);
+        return status == NACRE_OK ? watch_here(walk, NULL, err) : status;
+    }
     if (fstat(fd, &info) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't look at a denied path");
     status = watch_here(walk, &info, err);
@@ -195,6 +218,18 @@ static enum nacre_status meet(struct walk *walk, int fd, bool *ret_deeper,
 
 /* ---- the walk ---- */
 
+/* Another mount lies there and hides what is below: the denied names in it are its own
+ * affair, and a mount point keeps its name. */
+static bool is_mounted_over(const struct walk *walk)
+{
+    const struct nacre_mount *mount = walk->masks->mounts->items[walk->mount].mount;
+
+    for (uint32_t i = 0; i < mount->covered_count; i++)
+        if (strcmp(mount->covered[i], walk->path) == 0)
+            return true;
+    return false;
+}
+
 /* The next component; false when it is too long to be the name of anything. */
 static bool advance(struct walk *walk)
 {
@@ -221,7 +256,8 @@ static enum nacre_status step(struct walk *walk, bool *ret_deeper,
     enum nacre_status status;
 
     *ret_deeper = false;
-    if (!advance(walk) || is_covered(walk->masks, walk->mount, walk->path))
+    if (!advance(walk) || is_covered(walk->masks, walk->mount, walk->path) ||
+        is_mounted_over(walk))
         return NACRE_OK;
     fd = openat(walk->dir_fd, walk->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == EACCES)

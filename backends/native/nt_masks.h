@@ -12,7 +12,9 @@
  * a mount point), what the name leads to is covered.  A name below a covered one needs
  * nothing more.  Of a name that is not there below a writable mount, the first missing
  * component is made as an empty placeholder and covered; below a read-only mount nobody
- * in the sandbox can make it, and the watch sees when somebody on the host does.
+ * in the sandbox can make it, and the watch sees when somebody on the host does.  In a
+ * directory of the guest's own that can't be written now it is refused,
+ * NACRE_ERR_UNAVAILABLE: the guest could change the mode.
  *
  * A link on the way can't be covered, and what it leads to is denied by its own name
  * (nacre_mounts_open() adds that).  Below a read-only mount this is enough.  Below a

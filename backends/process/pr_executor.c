@@ -14,6 +14,7 @@
 #include "landlock.h"
 #include "nacre/clock.h"
 #include "nacre/executor.h"
+#include "nt_binds.h"
 #include "nt_launch.h"
 #include "nt_start.h"
 #include "nt_user.h"
@@ -30,6 +31,7 @@ struct executor {
     struct nacre_executor_options options;
     struct nt_launcher *launcher;
     struct nt_user user;
+    char *home; /* the caller's, links resolved; or NULL */
     bool is_root;
     pthread_mutex_t probing;
     struct nacre_box_cgroups *cgroups; /* once probed; guarded by `probing` until then */
@@ -60,8 +62,8 @@ static void add_walls(struct executor *executor)
     else
         nacre_mechanism_add(base, "landlock", true, "ABI %u; files alone", abi);
     nacre_mechanism_add(base, "rlimits", true,
-                        "processes (in the user namespace), open files, data of each process, "
-                        "no core");
+                        "processes (in the user namespace), open files, data of each "
+                        "process, no core");
     nacre_mechanism_add(base, "network", true, "an empty network namespace");
     nacre_mechanism_add(base, "scratch", true, "one tmpfs of a fixed size");
     nacre_mechanism_add(base, "deadline", true,
@@ -114,6 +116,7 @@ static void executor_free(struct nacre_executor *base)
     nacre_box_cgroups_free(executor->cgroups);
     nt_launcher_free(executor->launcher);
     (void)pthread_mutex_destroy(&executor->probing);
+    free(executor->home);
     free(executor);
 }
 
@@ -140,6 +143,7 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     executor->base.ops = &nacre_process_executor;
     executor->options = *options;
     executor->is_root = geteuid() == 0;
+    executor->home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
     (void)pthread_mutex_init(&executor->probing, NULL);
     status = pr_probe("/proc", executor->is_root, err);
     if (status == NACRE_OK)
@@ -152,6 +156,12 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
         executor_free(&executor->base);
         return status;
     }
+    /* That run's record is not begun yet; nothing of a guest's is in these processes. */
+    if (options->single_run)
+        nt_launcher_prepare(executor->launcher,
+                            &(struct spec_head){ .uid = executor->user.uid,
+                                                 .gid = executor->user.gid,
+                                                 .hostname = PR_HOSTNAME });
     executor->base.features =
         NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT | NACRE_FEATURE_OUTPUT_LIMIT |
         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_PROCESSES | NACRE_FEATURE_FS_BENEATH |
@@ -201,6 +211,8 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
                                                  &sandbox->mounts, err);
     bool denies = false;
 
+    if (status == NACRE_OK)
+        status = nt_binds_check(&sandbox->mounts, sandbox->executor->home, err);
     /* In the host's own tree each user has its own places. */
     if (status == NACRE_OK && !plan->full_tree)
         status = nt_user_check(&sandbox->executor->user, &sandbox->mounts, err);

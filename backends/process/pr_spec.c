@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -275,6 +276,22 @@ static bool real_name(int fd, char ret_path[NACRE_PATH_MAX])
     return true;
 }
 
+/* Below another one, whose cover hides it? */
+static bool is_within_kernel(const char *mountinfo, const char *host,
+                             const struct pr_mount_line *shown)
+{
+    struct pr_mount_line line;
+    const char *rest;
+    bool broken;
+
+    while (pr_mountinfo_next(&mountinfo, &line, &broken))
+        if (pr_mountinfo_is_kernel(&line) &&
+            nacre_path_is_below(line.path, host, &rest) && rest[0] &&
+            nacre_path_is_below(shown->path, line.path, &rest) && rest[0])
+            return true;
+    return false;
+}
+
 /*
  * What is mounted on the host below a bound directory comes along; of the kernel's own
  * filesystems nothing may be seen.
@@ -292,7 +309,8 @@ static void cover_kernel(struct making *making, const struct nacre_open_mount *o
         const char *rest;
 
         if (!pr_mountinfo_is_kernel(&line) ||
-            !nacre_path_is_below(line.path, host, &rest) || !rest[0])
+            !nacre_path_is_below(line.path, host, &rest) || !rest[0] ||
+            is_within_kernel(making->input->mountinfo, host, &line))
             continue;
         if (strcmp(mount->guest, "/") == 0 &&
             (is_at_or_below(rest, "proc") || is_at_or_below(rest, "sys") ||
@@ -338,11 +356,34 @@ static void add_tree(struct making *making, const struct nacre_open_mount *open)
     add(making, op);
 }
 
+/* Nothing is ever made in a directory of the host's: there has to be one to mount on. */
+static void check_point(struct making *making, const struct nacre_mount *above,
+                        const struct nacre_mount *mount)
+{
+    const struct nacre_open_mounts *mounts = making->input->mounts;
+    char shown[NACRE_SHOWN];
+    struct stat info;
+    const char *rest;
+
+    for (uint32_t i = 0; i < mounts->count && making->status == NACRE_OK; i++)
+        if (mounts->items[i].mount == above && mounts->items[i].fd >= 0 &&
+            nacre_path_is_below(mount->guest, above->guest, &rest) &&
+            fstatat(mounts->items[i].fd, rest, &info, AT_SYMLINK_NOFOLLOW) != 0 &&
+            errno == ENOENT)
+            making->status = nacre_fail(
+                making->err, NACRE_ERR_NOT_RUNNABLE,
+                "mount '%.100s': %s has no directory %.100s to mount it on, and nothing "
+                "is made there: make it, or leave the mount out",
+                mount->guest, nacre_text_shown(shown, above->host), rest);
+}
+
 static void add_mount(struct making *making, const struct nacre_open_mount *open)
 {
     const struct nacre_mount *mount = open->mount;
     const struct nacre_mount *above = mount_above(making->input->plan, mount);
 
+    if (above && above->host)
+        check_point(making, above, mount);
     if (mount->host) {
         add_tree(making, open);
         cover_kernel(making, open);
@@ -417,18 +458,29 @@ static void add_private_denied(struct making *making, const struct nacre_mount *
                                   .flags = SPEC_IS_DIR, .target = target });
 }
 
+/* Below another denied name, which is covered with all that could lie there? */
+static bool is_within_denied(const struct nacre_open_mount *open, uint32_t index)
+{
+    for (uint32_t i = 0; i < open->denied_count; i++)
+        if (i != index && is_at_or_below(open->denied[index], open->denied[i]))
+            return true;
+    return false;
+}
+
 static void add_denied(struct making *making)
 {
     const struct nacre_open_mounts *mounts = making->input->mounts;
 
     for (size_t i = 0; i < making->input->mask_count; i++)
         add_mask(making, &making->input->masks[i]);
-    for (uint32_t i = 0; i < mounts->count; i++)
-        for (uint32_t k = 0; !mounts->items[i].mount->host &&
-                             k < mounts->items[i].denied_count; k++)
-            if (mounts->items[i].mount->writable)
-                add_private_denied(making, mounts->items[i].mount,
-                                   mounts->items[i].denied[k]);
+    for (uint32_t i = 0; i < mounts->count; i++) {
+        const struct nacre_open_mount *open = &mounts->items[i];
+
+        for (uint32_t k = 0; k < open->denied_count; k++)
+            if (!open->mount->host && open->mount->writable &&
+                !is_within_denied(open, k))
+                add_private_denied(making, open->mount, open->denied[k]);
+    }
 }
 
 /* ---- all of it ---- */
@@ -476,7 +528,8 @@ enum nacre_status pr_spec_make(const struct pr_spec_input *input,
                               "below /",
                               nacre_text_shown(shown, input->plan->mounts[i].guest));
     spec.head = (struct spec_head){ .uid = input->uid, .gid = input->gid,
-                                    .landlock = input->landlock, .hostname = "nacre" };
+                                    .landlock = input->landlock,
+                                    .hostname = PR_HOSTNAME };
     add_first(&making);
     for (size_t i = 0; i < pr_root_count; i++)
         add_entry(&making, &pr_root[i]);

@@ -23,6 +23,8 @@ struct pr_spec_input {
     const char *mountinfo;   /* of this process */
 };
 
+#define PR_HOSTNAME "nacre"
+
 /* Everything is owned but the fds. */
 struct pr_spec {
     struct spec_head head;

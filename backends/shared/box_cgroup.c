@@ -140,7 +140,7 @@ static enum nacre_status make_group(const struct nacre_box_cgroups *cgroups,
                                     struct nacre_box_group **ret_group,
                                     struct nacre_error *err)
 {
-    struct nacre_box_group *group;
+    struct nacre_box_group *group = NULL;
     enum nacre_status status = new_group(cgroups, &group, err);
 
     if (status != NACRE_OK)
@@ -362,7 +362,7 @@ static void describe(struct nacre_box_cgroups *cgroups)
 /* The group that it takes is the first to be given out. */
 static enum nacre_status probe(struct nacre_box_cgroups *cgroups, struct nacre_error *err)
 {
-    struct nacre_box_group *group;
+    struct nacre_box_group *group = NULL;
     enum nacre_status status = new_group(cgroups, &group, err);
     const struct box_dir *memory;
 

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +15,11 @@
 #include "nacre/clock.h"
 #include "nacre/hash.h"
 #include "nacre/own.h"
+
+#define WEIGHT_MAX 10000
+#define LOG_BITS 48
+#define LOG_ERROR 1e-12
+#define LOG2_OF_10 3.32192809488736234787
 
 /* When did `pid` start, in clock ticks since boot?  False when it is gone. */
 static bool process_started(pid_t pid, uint64_t *ret_started)
@@ -158,11 +162,42 @@ void nacre_cgroup_read(int dir_fd, const char *name, char *ret_text, size_t size
     ret_text[count > 0 ? count : 0] = '\0';
 }
 
-/* As container engines translate since 2025: 2 is 1, 262144 is 10000, and an ordinary
- * 1024 is v2's ordinary 100, on a curve through these three. */
+/* For one number at a policy's limit, libm is not worth its loading at every start. */
+static double binary_log(uint64_t number)
+{
+    double left = (double)number, power = 0, bit = 1;
+
+    for (; left >= 2; left /= 2)
+        power++;
+    for (int i = 0; i < LOG_BITS; i++) {
+        left *= left;
+        bit /= 2;
+        if (left >= 2) {
+            left /= 2;
+            power += bit;
+        }
+    }
+    return power;
+}
+
+/*
+ * As container engines translate since 2025: 2 is 1, 262144 is 10000, and an ordinary
+ * 1024 is v2's ordinary 100, on a curve through these three.  With p = log2(shares):
+ * 10 ^ ((p * p + 125 * p) / 612 - 7 / 34), rounded up.
+ */
 uint64_t nacre_cgroup_weight(uint64_t shares)
 {
-    double power = log2((double)shares);
+    double power = binary_log(shares);
+    double wanted = ((power * power + 125 * power) / 612 - 7.0 / 34) * LOG2_OF_10;
+    uint64_t low = 1, high = WEIGHT_MAX;
 
-    return (uint64_t)ceil(pow(10, (power * power + 125 * power) / 612 - 7.0 / 34));
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+
+        if (binary_log(middle) >= wanted - LOG_ERROR)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
 }

@@ -12,7 +12,8 @@
 enum nacre_status cli_boxes_engine(struct nacre_engine **ret_engine,
                                    struct nacre_error *err)
 {
-    const struct nacre_engine_options quiet = { .audit_off = true, .commands_only = true };
+    const struct nacre_engine_options quiet = { .audit_off = true,
+                                                .commands_only = true };
     static struct cli_term term;
 
     return cli_engine_open(quiet, &term, ret_engine, err);
@@ -43,7 +44,8 @@ static enum nacre_status end_one(struct nacre_engine *engine, const char *which,
     (void)nacre_text_shown(shown, which);
     if (status == NACRE_OK && left > 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "a command runs in '%s': wait for it, or use nacre stop", shown);
+                          "a command runs in '%s': wait for it, or use nacre stop",
+                          shown);
     if (status == NACRE_OK && now == 0)
         return nacre_fail(err, NACRE_ERR_NOT_FOUND,
                           "no sandbox '%s' is warm: see nacre ps", shown);
@@ -59,8 +61,9 @@ int cli_boxes_end_named(const struct cli_args *args, bool all, bool force)
     enum nacre_status status;
 
     if (all != (args->operand_count == 0)) {
-        (void)nacre_fail(&err, NACRE_ERR_USAGE, "%s expects WHICH... or --all; see nacre %s "
-                         "--help", args->verb->name, args->verb->name);
+        (void)nacre_fail(&err, NACRE_ERR_USAGE,
+                         "%s expects WHICH... or --all; see nacre %s --help",
+                         args->verb->name, args->verb->name);
         return cli_fail(args, &err);
     }
     status = cli_boxes_engine(&engine, &err);
@@ -74,8 +77,8 @@ int cli_boxes_end_named(const struct cli_args *args, bool all, bool force)
 int cli_boxes_tell(const struct cli_args *args, uint32_t ended, uint32_t left)
 {
     if (args->json)
-        return cli_json_print(json_pack("{s:I, s:I}", "ended", (json_int_t)ended, "in_use",
-                                        (json_int_t)left))
+        return cli_json_print(json_pack("{s:I, s:I}", "ended", (json_int_t)ended,
+                                        "in_use", (json_int_t)left))
                    ? 0
                    : nacre_status_exit(NACRE_ERR_MEMORY);
     (void)printf("ended %" PRIu32 " sandbox%s", ended, ended == 1 ? "" : "es");

@@ -237,7 +237,7 @@ static enum nacre_status fail_invoke(const struct nacre_tool *tool, const char *
                       nacre_text_shown(given, path));
 }
 
-/* Everything up to the run itself; what can't be read leaves the record of a failed run. */
+/* Up to the run itself; what can't be read leaves the records of a failed run. */
 static enum nacre_status load_it(const struct cli_args *args,
                                  const struct cli_operands *operands, struct run *run,
                                  struct nacre_error *err)

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nacre/own.h"
@@ -83,6 +84,14 @@ static enum nacre_status explain_plan(struct explain *explain, struct nacre_erro
     return status;
 }
 
+/* Where no --mount says otherwise, a guest's path is the same one on the host. */
+static bool is_file(const char *path)
+{
+    struct stat info;
+
+    return path[0] == '/' && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
 static enum nacre_status ask(const struct explain *explain, int option,
                              struct nacre_answer *ret_answer, struct nacre_error *err)
 {
@@ -90,7 +99,7 @@ static enum nacre_status ask(const struct explain *explain, int option,
 
     if (option == OPT_PATH)
         return nacre_explain_path(explain->policy, &explain->request.request, text,
-                                  ret_answer, err);
+                                  is_file(text), ret_answer, err);
     if (option == OPT_HOST)
         return nacre_explain_host(explain->policy, text, ret_answer, err);
     return nacre_explain_command(explain->policy, text, ret_answer, err);

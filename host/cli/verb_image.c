@@ -45,9 +45,9 @@ const struct cli_verb cli_verb_image = {
     .name = "image",
     .summary = "make the image that containers are made from: build",
     .operands = "build",
-    .about = "Debian bookworm-slim with bash, ca-certificates, curl, git, jq, python3 and\n"
-             "ripgrep: from a registry where the engine reaches one, else by mmdebstrap\n"
-             "on this machine. It takes minutes.",
+    .about = "Debian bookworm-slim with bash, ca-certificates, curl, git, jq, python3\n"
+             "and ripgrep: from a registry where the engine reaches one, else by\n"
+             "mmdebstrap on this machine. It takes minutes.",
     .example = "  nacre image build",
     .options = options,
     .option_count = OPT_COUNT,

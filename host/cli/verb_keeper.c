@@ -134,10 +134,10 @@ const struct cli_verb cli_verb_keeper = {
     .name = "keeper",
     .summary = "own the sandboxes that stay warm; started when one is needed",
     .operands = "",
-    .about = "One for each user. Runs that share a sandbox (--session, --scope) reach it\n"
-             "through a socket in the state directory. It leaves by itself when nothing\n"
-             "is warm, and on SIGTERM, with all that it keeps. Errors of one that was\n"
-             "started on demand are in keeper.log in the state directory.",
+    .about = "One for each user. Runs that share a sandbox (--session, --scope) reach\n"
+             "it through a socket in the state directory. It leaves by itself when\n"
+             "nothing is warm, and on SIGTERM, with all that it keeps. Errors of one\n"
+             "that was started on demand are in keeper.log in the state directory.",
     .example = "  nacre keeper --quit",
     .options = options,
     .option_count = OPT_COUNT,

@@ -133,8 +133,8 @@ const struct cli_verb cli_verb_ps = {
     .name = "ps",
     .summary = "list the sandboxes that are warm",
     .operands = "",
-    .about = "With its scope, its image, how long ago it was made and last used, and how\n"
-             "many commands run in it now.",
+    .about = "With scope, image, how long ago it was made and last used, and how many\n"
+             "commands run in it now.",
     .example = "  nacre ps",
     .run = run,
 };

@@ -30,8 +30,8 @@ static enum nacre_status read_scope(const struct cli_args *args, char **ret_key,
     *ret_key = NULL;
     if (given != 1)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "recreate expects one of --all, --session and --agent; see nacre "
-                          "recreate --help");
+                          "recreate expects one of --all, --session and --agent; see "
+                          "nacre recreate --help");
     if (!values[OPT_ALL].given &&
         asprintf(ret_key, "%s:%s", values[OPT_AGENT].given ? "agent" : "session",
                  named->text) < 0)

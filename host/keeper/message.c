@@ -125,7 +125,7 @@ enum nacre_status message_send_json(int socket, enum message_kind kind, json_t *
 {
     NACRE_AUTO(message_json_guard) json_t *owned = json;
     NACRE_AUTO(nacre_heap_guard) char *text =
-        json ? json_dumps(json, JSON_COMPACT) : NULL;
+        owned ? json_dumps(owned, JSON_COMPACT) : NULL;
 
     if (!text)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a message");

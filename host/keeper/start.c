@@ -21,8 +21,7 @@
 #define READY_MS 15000
 #define ANSWER_MS 10000
 #define LOOK_MS 20
-#define LOOKS_MAX 500 /* together 10 s: whoever won may be behind us, or on its way out */
-#define STARTS_MAX 3
+#define LOOKS_MAX 100 /* together 2 s: whoever won may be a moment behind us */
 #define READY_FD 3  /* in the keeper */
 #define SPARE_FD 10 /* above what is arranged there */
 #define LOG_BYTES_MAX (256 << 10)
@@ -174,19 +173,16 @@ static enum nacre_status replace(int socket, const char *version, struct nacre_e
                       version);
 }
 
-static enum nacre_status start_again(const char *state_dir, const char *program,
-                                     unsigned *starts, struct nacre_error *err)
+static enum nacre_status start_one(const char *state_dir, const char *program,
+                                   struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     enum nacre_status status;
 
-    if (*starts == STARTS_MAX)
-        return NACRE_OK;
     if (!program)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "no keeper runs, and the nacre program is not known that would "
                           "be one: name it in the engine's options");
-    ++*starts;
     if (access(state_dir, F_OK) != 0) {
         status = nacre_private_dir_open(state_dir, &dir_fd, err);
         if (status != NACRE_OK)
@@ -198,7 +194,7 @@ static enum nacre_status start_again(const char *state_dir, const char *program,
 enum nacre_status keeper_reach(const char *state_dir, const char *program,
                                int *ret_socket, struct nacre_error *err)
 {
-    unsigned starts = 0;
+    bool started = false;
 
     for (unsigned i = 0; i < LOOKS_MAX; i++) {
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
@@ -209,12 +205,14 @@ enum nacre_status keeper_reach(const char *state_dir, const char *program,
             *ret_socket = nacre_fd_take(&fd);
             return NACRE_OK;
         }
-        if (status == NACRE_OK)
+        if (status == NACRE_OK) {
             status = replace(fd, version, err);
-        else if (status == NACRE_ERR_NOT_FOUND && (starts == 0 || i % 100 == 99))
-            status = start_again(state_dir, program, &starts, err);
-        else if (status == NACRE_ERR_NOT_FOUND)
-            status = NACRE_OK;
+        } else if (status == NACRE_ERR_NOT_FOUND) {
+            /* Once more: one that was found by ours may have left since. */
+            status = !started || i == LOOKS_MAX / 2 ? start_one(state_dir, program, err)
+                                                    : NACRE_OK;
+            started = true;
+        }
         if (status != NACRE_OK)
             return status;
         if (i > 0)

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fields.h"
 
@@ -190,13 +191,10 @@ json_t *nacre_wire_tool(const struct nacre_tool *tool)
     return fields_write(tool, tool_fields, NACRE_COUNT(tool_fields));
 }
 
-static size_t count_of(char *const *list)
+static bool is_shell(char *const *argv)
 {
-    size_t count = 0;
-
-    while (list && list[count])
-        count++;
-    return count;
+    return argv && argv[0] && strcmp(argv[0], "/bin/sh") == 0 && argv[1] &&
+           strcmp(argv[1], "-c") == 0 && argv[2] && !argv[3];
 }
 
 enum nacre_status nacre_wire_read_tool(const json_t *json, struct nacre_tool **ret_tool,
@@ -209,7 +207,7 @@ enum nacre_status nacre_wire_read_tool(const json_t *json, struct nacre_tool **r
     if (status == NACRE_OK && read.kind == NACRE_TOOL_COMMAND && read.argv)
         status = nacre_tool_command((const char *const *)read.argv, ret_tool, err);
     else if (status == NACRE_OK && read.kind == NACRE_TOOL_SHELL &&
-             count_of(read.argv) == 3)
+             is_shell(read.argv))
         status = nacre_tool_shell(read.argv[2], ret_tool, err);
     else if (status == NACRE_OK)
         status = fields_wrong("kind", err);

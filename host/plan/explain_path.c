@@ -13,6 +13,7 @@ struct question {
     const struct candidates *list;
     const struct candidate *at; /* the innermost one at or above the path, or NULL */
     const char *guest;          /* the path, normalised */
+    char wanted[NACRE_PATH_MAX]; /* what a mount of it would be called */
     char host[NACRE_PATH_MAX];  /* the same on the host; "" when there is none */
     char shown[NACRE_SHOWN];
 };
@@ -34,6 +35,16 @@ static void find_host(struct question *question)
                          rest[0] && strcmp(at->host, "/") != 0 ? "/" : "", rest) >=
         sizeof(question->host))
         question->host[0] = '\0';
+}
+
+static void find_wanted(struct question *question, bool is_file)
+{
+    char *slash;
+
+    memcpy(question->wanted, question->guest, strlen(question->guest) + 1);
+    slash = strrchr(question->wanted, '/');
+    if (is_file && slash)
+        slash[slash == question->wanted ? 1 : 0] = '\0'; /* "/" is a directory, too */
 }
 
 /* Does line `item` of denied_paths hide the path? */
@@ -131,7 +142,7 @@ static void answer_invisible(const struct question *question, bool said,
                          question->shown);
         fix_mode(policy, answer, "deny");
         if (!at || at->item == 0)
-            fix_mount(question, answer, question->guest, false);
+            fix_mount(question, answer, question->wanted, false);
     } else if (!at) {
         bool listed = policy->filesystem.mounts.place.line > 0;
 
@@ -139,7 +150,7 @@ static void answer_invisible(const struct question *question, bool said,
             told, listed ? RULE_MOUNTS : RULE_FS_MODE, 0,
             listed ? policy->filesystem.mounts.place : policy->filesystem.mode_place,
             "%s is not visible: no mount is at or above it", question->shown);
-        fix_mount(question, answer, question->guest, false);
+        fix_mount(question, answer, question->wanted, false);
     } else if (at->fate != FATE_DENIED_PATH) {
         (void)nacre_candidate_decide(policy, at, &decision);
         nacre_answer_say(told, decision.rule, 0, decision.place,
@@ -291,7 +302,8 @@ static void answer_host(const struct question *question, struct nacre_answer *an
 
 enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
                                      const struct nacre_request *request,
-                                     const char *path, struct nacre_answer *ret_answer,
+                                     const char *path, bool is_file,
+                                     struct nacre_answer *ret_answer,
                                      struct nacre_error *err)
 {
     NACRE_AUTO(nacre_candidates_clear) struct candidates list = { 0 };
@@ -316,6 +328,7 @@ enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
     if (status != NACRE_OK)
         return status;
     question.guest = guest;
+    find_wanted(&question, is_file);
     (void)nacre_text_shown(question.shown, guest);
     question.at = nacre_candidates_at(&list, guest, false);
     find_host(&question);

@@ -133,14 +133,29 @@ static size_t count_denied(const struct candidates *list, size_t item,
     return hits;
 }
 
-/* Is it in a part of the sandbox that no mount has replaced?  The kernel's own are
- * masked by other means. */
+/* The root itself: whatever part of it can be read is below. */
+static bool has_part_below(const struct draft *draft, const char *path)
+{
+    size_t count;
+    const struct builtin *parts = nacre_builtins(draft->policy->level,
+                                                 draft->policy->filesystem.mode, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].read && parts[i].guest &&
+            nacre_path_is_below(parts[i].guest, path, NULL))
+            return true;
+    return false;
+}
+
+/* Is it in, or above, a part of the sandbox that no mount has replaced?  The kernel's
+ * own are masked by other means. */
 static bool is_in_root(const struct draft *draft, const struct candidates *list,
                        const char *path)
 {
     const struct builtin *part = nacre_builtin_at(draft->policy, path);
 
-    return part && part->read && nacre_builtin_holds(part, path) &&
+    return ((part && part->read && nacre_builtin_holds(part, path)) ||
+            has_part_below(draft, path)) &&
            !nacre_path_is_kernels(path) && !nacre_candidates_at(list, path, true);
 }
 

@@ -155,7 +155,9 @@ void nacre_draft_limits(struct draft *draft)
     limits->output_bytes_max = policy->limits.max_output_bytes.value;
 
     plain_limit(draft, "resource_limits.memory_mb", &policy->limits.memory_mb,
-                walls->memory_unit,
+                limits->memory_asked || !walls->memory_default_unit
+                    ? walls->memory_unit
+                    : walls->memory_default_unit,
                 limits->memory_asked ? walls->memory : walls->memory_default,
                 NACRE_FEATURE_MEMORY_LIMIT);
     cpu_shares(draft);

@@ -14,7 +14,7 @@
 
 #define JUDGE_WALL "parsed as a shell would, judged before anything starts"
 #define COVER_WALL                                                                     \
-    "covered by a root-owned 0000 file or directory; checked before each command"
+    "covered by a read-only 0000 file or directory; checked before each command"
 #define INIT_TIME "init's deadline and the owner's behind it; all it started is killed"
 #define INIT_OUTPUT "counted by the owner, cut at the byte"
 
@@ -75,8 +75,9 @@ static const struct walls process = {
     .private_mount = "a directory of a tmpfs, gone with the sandbox",
     .denied = COVER_WALL,
     .memory_unit = "MiB of memory, all processes together",
-    .memory = "memory cgroup; rlimit beneath",
-    .memory_default = "memory cgroup where there is one, else an rlimit for each process",
+    .memory = "memory cgroup",
+    .memory_default_unit = "MiB of data, each process for itself",
+    .memory_default = "RLIMIT_DATA; a line in the policy bounds the sum by a cgroup",
     .cpu = "cpu cgroup",
     .cpu_more = "cpu cgroup",
     .processes_unit = "processes and threads",

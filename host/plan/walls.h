@@ -24,7 +24,9 @@ struct walls {
     bool covers_root; /* denied names in the sandbox's own parts are covered too */
 
     /* limits: the unit with what it counts, and the wall */
-    const char *memory_unit, *memory, *memory_default;
+    const char *memory_unit, *memory;
+    const char *memory_default_unit, *memory_default; /* where no line asks for it; of
+                                                         the unit, NULL: the same */
     const char *cpu, *cpu_more; /* up to an ordinary share, and beyond it */
     const char *processes_unit, *processes;
     const char *open_files_unit, *open_files;

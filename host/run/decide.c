@@ -87,18 +87,12 @@ static enum nacre_status judge_environment(const struct nacre_policy *policy,
     return NACRE_OK;
 }
 
-static enum nacre_status judge_command(const struct nacre_policy *policy,
-                                       const struct nacre_tool *tool,
-                                       struct nacre_result *result,
-                                       struct nacre_error *err)
+static enum nacre_status judge(const struct nacre_policy *policy,
+                               const struct nacre_command *command,
+                               struct nacre_result *result, struct nacre_error *err)
 {
-    bool shell = tool->kind == NACRE_TOOL_SHELL;
-    const struct nacre_command command = {
-        .shell_text = shell ? tool->argv[2] : NULL,
-        .argv = shell ? NULL : (const char *const *)tool->argv,
-    };
     struct nacre_answer answer = { 0 };
-    enum nacre_status status = nacre_shell_judge(policy, &command, &answer, err);
+    enum nacre_status status = nacre_shell_judge(policy, command, &answer, err);
     struct nacre_denial denial = { .place = answer.place };
 
     if (status != NACRE_OK || answer.allowed)
@@ -107,6 +101,42 @@ static enum nacre_status judge_command(const struct nacre_policy *policy,
     memcpy(denial.text, answer.text, sizeof(denial.text));
     memcpy(denial.fix, answer.fix, sizeof(denial.fix));
     return deny(policy, "denied-command", &denial, result, err);
+}
+
+static size_t count_of(const char *const *texts)
+{
+    size_t count = 0;
+
+    while (texts && texts[count])
+        count++;
+    return count;
+}
+
+/* The request's arguments follow the tool's own words, and are judged with them: a rule
+ * on `git push` means both.  A text is judged as it was given, too. */
+static enum nacre_status judge_command(const struct nacre_policy *policy,
+                                       const struct nacre_tool *tool,
+                                       const struct nacre_request *request,
+                                       struct nacre_result *result,
+                                       struct nacre_error *err)
+{
+    const char *const *argv = (const char *const *)tool->argv;
+    size_t own = count_of(argv), more = count_of(request->arguments);
+    NACRE_AUTO(nacre_heap_guard) const char **words = NULL;
+    enum nacre_status status = NACRE_OK;
+
+    if (tool->kind == NACRE_TOOL_SHELL)
+        status = judge(policy, &(struct nacre_command){ .shell_text = argv[2] }, result,
+                       err);
+    if (status != NACRE_OK || (tool->kind == NACRE_TOOL_SHELL && more == 0))
+        return status;
+    words = calloc(own + more + 1, sizeof(*words));
+    if (!words)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a command");
+    memcpy(words, argv, own * sizeof(*words));
+    if (more > 0)
+        memcpy(words + own, request->arguments, more * sizeof(*words));
+    return judge(policy, &(struct nacre_command){ .argv = words }, result, err);
 }
 
 enum nacre_status nacre_decide(const struct nacre_policy *policy,
@@ -121,6 +151,6 @@ enum nacre_status nacre_decide(const struct nacre_policy *policy,
         return native ? deny_module(policy, tool, result, err) : NACRE_OK;
     if (!native)
         return deny_command(policy, tool, result, err);
-    status = judge_command(policy, tool, result, err);
+    status = judge_command(policy, tool, request, result, err);
     return status == NACRE_OK ? judge_environment(policy, request, result, err) : status;
 }

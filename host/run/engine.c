@@ -42,6 +42,9 @@ static enum nacre_status open_locked(struct nacre_engine *engine, uint32_t slot,
     int cancelled;
 
     if (!executor) {
+        /* An executor without one would fork this process. */
+        if (slot == NACRE_LEVEL_WASM && !options.program && !engine->forks_self)
+            return nacre_places_lack_program(err);
         /* A keeper is always spawned: it outlives this process. */
         if (slot == NACRE_SLOT_KEEPER)
             options.program = engine->places.program;
@@ -89,14 +92,40 @@ enum nacre_status nacre_engine_ready(struct nacre_engine *engine, enum nacre_lev
     return ready(engine, level, ret_executor, err);
 }
 
+/* One that can enforce nothing at all is none, for the reason that its probe found. */
+static enum nacre_status probe(struct nacre_executor *executor, uint32_t wanted,
+                               struct nacre_error *err)
+{
+    executor->ops->probe(executor, wanted);
+    if (atomic_load(&executor->features) != 0)
+        return NACRE_OK;
+    for (uint32_t i = 0; i < atomic_load(&executor->mechanism_count); i++)
+        if (!executor->mechanisms[i].present)
+            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                              "level %s can't be had here: %s", executor->ops->name,
+                              executor->mechanisms[i].detail);
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s can't be had here",
+                      executor->ops->name);
+}
+
 enum nacre_status nacre_engine_choose(struct nacre_engine *engine,
                                       const struct nacre_plan *plan,
                                       struct nacre_executor **ret_executor,
                                       struct nacre_error *err)
 {
-    if (plan->level == NACRE_LEVEL_CONTAINER && plan->scope_key && !engine->own_boxes)
-        return ready(engine, NACRE_SLOT_KEEPER, ret_executor, err);
-    return nacre_engine_ready(engine, plan->level, ret_executor, err);
+    bool is_kept = plan->level == NACRE_LEVEL_CONTAINER && plan->scope_key &&
+                   !engine->own_boxes;
+    struct nacre_executor *executor = NULL;
+    enum nacre_status status = is_kept
+                                   ? ready(engine, NACRE_SLOT_KEEPER, &executor, err)
+                                   : nacre_engine_ready(engine, plan->level, &executor,
+                                                        err);
+
+    if (status == NACRE_OK)
+        status = probe(executor, plan->required, err);
+    if (status == NACRE_OK)
+        *ret_executor = executor;
+    return status;
 }
 
 enum nacre_status nacre_engine_keep(struct nacre_engine *engine,
@@ -181,6 +210,7 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
     /* Before all else that takes time: its way to being ready is the longest. */
     if (status == NACRE_OK) {
         engine->own_boxes = options->own_boxes;
+        engine->forks_self = options->fork_self;
         engine->executor_options = executor_options(engine, options);
         status = open_early(engine, options, err);
     }
@@ -240,9 +270,10 @@ enum nacre_status nacre_engine_executor(struct nacre_engine *engine,
 
     if (status != NACRE_OK)
         return status;
-    executor->ops->probe(executor, ~UINT32_C(0));
-    *ret_executor = executor;
-    return NACRE_OK;
+    status = probe(executor, ~UINT32_C(0), err);
+    if (status == NACRE_OK)
+        *ret_executor = executor;
+    return status;
 }
 
 const char *nacre_engine_state_dir(const struct nacre_engine *engine)

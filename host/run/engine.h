@@ -16,7 +16,7 @@ struct nacre_engine {
     pthread_mutex_t opening;
     /* Opened at first use; one that is there stays. */
     struct nacre_executor *_Atomic executors[NACRE_SLOT_COUNT];
-    bool own_boxes;
+    bool own_boxes, forks_self;
     _Atomic int cancelled; /* the signal, for executors that are opened after it */
     struct nacre_audit *audit; /* NULL only when it was switched off for measuring */
     struct nacre_plans *plans;

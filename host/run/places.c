@@ -107,8 +107,16 @@ static enum nacre_status find_policy_dirs(const struct nacre_engine_options *opt
     return status;
 }
 
+enum nacre_status nacre_places_lack_program(struct nacre_error *err)
+{
+    return nacre_fail(
+        err, NACRE_ERR_UNAVAILABLE,
+        "the nacre program is not in PATH: name it in the engine's options or in "
+        "NACRE_PROGRAM");
+}
+
 /* Who is spawned as the zygote and as the keeper; a process that forks itself need not
- * know. */
+ * know, and commands may do without both. */
 static enum nacre_status find_program(const struct nacre_engine_options *options,
                                       struct nacre_places *places,
                                       struct nacre_error *err)
@@ -131,10 +139,7 @@ static enum nacre_status find_program(const struct nacre_engine_options *options
         path += length;
         path += *path == ':';
     }
-    return nacre_fail(
-        err, NACRE_ERR_UNAVAILABLE,
-        "the nacre program is not in PATH: name it in the engine's options or in "
-        "NACRE_PROGRAM");
+    return options->commands_only ? NACRE_OK : nacre_places_lack_program(err);
 }
 
 /* What a guest must not write, or it would rule over the runs that follow. */

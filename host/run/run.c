@@ -53,8 +53,8 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
         struct nacre_error err;
 
         if (!denial->path[0] ||
-            nacre_explain_path(record->policy, record->request, denial->path, &answer,
-                               &err) != NACRE_OK)
+            nacre_explain_path(record->policy, record->request, denial->path, false,
+                               &answer, &err) != NACRE_OK)
             continue;
         /* What the policy would have let through was refused for what it is. */
         if (answer.read && answer.write)

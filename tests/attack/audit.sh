@@ -223,7 +223,7 @@ EOF
   done
   run audit verify
   expect_status 0
-  expect_out_has " 1 runs begun and never ended"
+  expect_out_has " 1 run begun and never ended"
   # The next run says so, and one of the next takes away what is older than a moment.
   run run --policy p.yaml hello.wat
   expect_status 0

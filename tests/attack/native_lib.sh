@@ -96,6 +96,13 @@ begin() {
   start run --policy p.yaml --workspace work -- "$@"
 }
 
+# kill_nacre: the program alone and at once, as its user or the kernel would.
+kill_nacre() {
+  kill -9 "$pid"
+  finish 2>/dev/null
+  expect_status 137
+}
+
 # Every run of this case has begun and ended once, and nobody has touched the log.
 expect_pairs() {
   local log=$HOME/.local/state/nacre/audit.jsonl begun ended
@@ -106,16 +113,15 @@ expect_pairs() {
   "$NACRE" audit verify >"$scratch/out" 2>"$scratch/err" || fail "the log does not verify"
 }
 
-# with_word WORD: processes of anybody that have it among their arguments.
+# with_word WORD: processes of anybody, nacre itself apart, that have it among their
+# arguments.
 with_word() {
   local file
-  for file in /proc/[0-9]*/cmdline; do
-    if tr '\0' '\n' <"$file" 2>/dev/null | grep -qxF -- "$1"; then
-      file=${file#/proc/}
-      is_gone "${file%/cmdline}" || echo "${file%/cmdline}"
-    fi
-  done 2>/dev/null
-  return 0
+  for file in $(grep -lsxzF -- "$1" /proc/[0-9]*/cmdline); do
+    file=${file#/proc/}
+    file=${file%/cmdline}
+    [[ $(cat /proc/"$file"/comm 2>/dev/null) == nacre ]] || is_gone "$file" || echo "$file"
+  done
 }
 
 has_word() {

@@ -153,9 +153,11 @@ R12_output_is_cut_at_the_byte() {
   bounded 20 "$TOOLS/attack_measure" rss "$NACRE" run --policy p.yaml --workspace work -- \
     /workspace/attack_native_grow flood
   expect_status 153
-  [[ $(cat "$scratch/out" <(grep -v '^nacre: ' "$scratch/err") | tr -cd x | wc -c) == 100001 ]] ||
-    fail "not 100001 bytes"
+  local count
+  count=$(sed 's/nacre: .*//' "$scratch/out" "$scratch/err" | tr -cd x | wc -c)
   : >"$scratch/out"
+  sed -i 's/^x*//' "$scratch/err"
+  [[ $count == 100001 ]] || fail "$count bytes, not 100001"
   within_memory 200
   # Nobody reads: nacre waits, and its guest ends in time all the same.
   local word

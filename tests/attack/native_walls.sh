@@ -69,7 +69,7 @@ S01_no_privilege_and_no_way_to_one() {
 
 D24_other_processes_are_out_of_reach() {
   scene
-  native p.yaml
+  native p.yaml timeout_ms=5000
   local op
   # Pid 1 is init, 2 the shepherd of the command.
   for op in ptrace vmread getfd mem; do

@@ -12,7 +12,7 @@ plant() {
     local file=$1 tree=$scratch/tree
     shift
     rm -rf "$tree"
-    mkdir -p "$tree"/host/{include/nacre,base,policy,decide,plan,audit,run,cli} \
+    mkdir -p "$tree"/host/{include/nacre,base,policy,decide,plan,audit,keeper,run,cli} \
         "$tree"/backends/{shared,wasm,process,native,channel,init} \
         "$tree"/wasi-shims/{abi,host}
     echo '#include <stdio.h>' >"$tree/host/base/buf.c"
@@ -58,6 +58,8 @@ host/policy/x.c <nettle/sha2.h>
 host/decide/x.c "nacre/nacre.h"
 host/plan/x.c "nacre/audit.h"
 host/plan/x.c "../run/inside.h"
+host/keeper/x.c <curl/curl.h>
+host/keeper/x.c "../run/inside.h"
 host/plan/x.c <pcre2.h>
 host/audit/x.c "nacre/executor.h"
 host/run/x.c <wasmtime.h>

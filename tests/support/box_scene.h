@@ -105,7 +105,6 @@ static inline void say_and_exit(struct fake_init *self)
         fake_init_send(self, FRAME_STARTED, 0, id, NULL, 0);
         fake_init_send(self, FRAME_DATA, 1, id, "out", 3);
         fake_init_send(self, FRAME_DATA, 2, id, "err", 3);
-        fake_init_send(self, FRAME_DATA, 1, id, NULL, 0);
         fake_init_send(self, FRAME_DATA, 1, id, "put", 3);
         fake_init_send(self, FRAME_END, 1, id, NULL, 0);
         fake_init_send(self, FRAME_END, 2, id, NULL, 0);

@@ -32,8 +32,8 @@ static inline int engine_setup(void **state)
     struct nacre_error err = { .text = "NACRE_TEST_DOCKER is not set" };
 
     (void)state;
-    if (!where ||
-        dk_endpoint_parse(where, "NACRE_TEST_DOCKER", NULL, &endpoint, &err) != NACRE_OK ||
+    if (!where || dk_endpoint_parse(where, "NACRE_TEST_DOCKER", NULL, &endpoint, &err) !=
+                      NACRE_OK ||
         dk_client_open(&endpoint, SOON, &observer, &err) != NACRE_OK) {
         print_message("no engine: %s\n", err.text);
         return 0;

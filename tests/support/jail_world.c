@@ -247,7 +247,8 @@ static int as_nobody(void *data)
 {
     const struct task *task = data;
 
-    must(setgroups(0, NULL) == 0 && setresgid(JAIL_NOBODY, JAIL_NOBODY, JAIL_NOBODY) == 0 &&
+    must(setgroups(0, NULL) == 0 &&
+             setresgid(JAIL_NOBODY, JAIL_NOBODY, JAIL_NOBODY) == 0 &&
              setresuid(JAIL_NOBODY, JAIL_NOBODY, JAIL_NOBODY) == 0,
          "another user");
     return task->body(task->data);

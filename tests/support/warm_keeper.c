@@ -143,8 +143,8 @@ static struct played played = {
 
 /* ---- its sandboxes ---- */
 
-void warm_box_add(const char *scope_key, const char *name, const char *id, uint64_t age_ms,
-                  uint64_t idle_ms, uint32_t commands)
+void warm_box_add(const char *scope_key, const char *name, const char *id,
+                  uint64_t age_ms, uint64_t idle_ms, uint32_t commands)
 {
     struct nacre_box_info box = { .commands = commands, .owner_pid = getpid() };
     struct timespec now;

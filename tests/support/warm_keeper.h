@@ -34,8 +34,8 @@ extern _Atomic int warm_begun, warm_ended;
 #define WARM_BOXES_MAX 8
 extern struct nacre_box_info warm_boxes[WARM_BOXES_MAX];
 extern _Atomic uint32_t warm_box_count;
-void warm_box_add(const char *scope_key, const char *name, const char *id, uint64_t age_ms,
-                  uint64_t idle_ms, uint32_t commands);
+void warm_box_add(const char *scope_key, const char *name, const char *id,
+                  uint64_t age_ms, uint64_t idle_ms, uint32_t commands);
 
 void warm_keeper_init(struct warm_keeper *keeper, const char *state_dir);
 /* Returns when clients can come, or it has failed. */

@@ -231,6 +231,22 @@ static void each_call_that_fails_leaves_nothing(void **state)
     }
 }
 
+static void an_engine_on_another_machine_is_told_so(void **state)
+{
+    static const struct fake_rule rules[] = {
+        HEAD,
+        { .method = "POST", .path = "/containers/create", .status = 400,
+          .body = "{\"message\":\"invalid mount config for type \\\"bind\\\": bind "
+                  "source path does not exist: /x\"}" },
+        REMOVE, FAKE_END,
+    };
+
+    (void)state;
+    start(rules);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(jail.err.text, "another machine"));
+}
+
 static void an_engine_that_does_not_answer_is_given_up(void **state)
 {
     static const struct fake_rule rules[] = {
@@ -273,6 +289,7 @@ int main(void)
         EACH(a_warning_is_a_refusal),
         EACH(a_stream_that_is_none_of_inits_ends_at_once),
         EACH(each_call_that_fails_leaves_nothing),
+        EACH(an_engine_on_another_machine_is_told_so),
         EACH(an_engine_that_does_not_answer_is_given_up),
         EACH(leftovers_that_cannot_be_listed_are_left),
     };

@@ -28,13 +28,15 @@ static struct nacre_policy *policy_of(const char *source, const char *yaml)
     return policy;
 }
 
-/* "path P", "host H" or "command C". */
+/* "path P", "file P" (a path where a file was seen), "host H" or "command C". */
 static enum nacre_status ask(const struct nacre_policy *policy,
                              const struct nacre_request *request, const char *question,
                              struct nacre_answer *ret_answer, struct nacre_error *err)
 {
     if (strncmp(question, "path ", 5) == 0)
-        return nacre_explain_path(policy, request, question + 5, ret_answer, err);
+        return nacre_explain_path(policy, request, question + 5, false, ret_answer, err);
+    if (strncmp(question, "file ", 5) == 0)
+        return nacre_explain_path(policy, request, question + 5, true, ret_answer, err);
     if (strncmp(question, "host ", 5) == 0)
         return nacre_explain_host(policy, question + 5, ret_answer, err);
     if (strncmp(question, "command ", 8) == 0)
@@ -165,6 +167,11 @@ static const struct {
       "path /data/x", false, false },
     { SCOPED, NULL, "path /data", false, false },
     { SCOPED, NULL, "path /workspace-evil", false, false },
+    { SCOPED, NULL, "file /data/x", false, false },
+    { SCOPED, NULL, "file /data/a/../x", false, false },
+    { FILES "      mode: deny\n", NULL, "file /data/x", false, false },
+    { SCOPED, NULL, "file /workspace/x", true, true },
+    { SCOPED DENIED("/data/x"), NULL, "file /data/x", false, false },
     { SCOPED, NULL, "path /a: b, {c} #d", false, false },
     { SCOPED, NULL, "path /it's \"quoted\"", false, false },
     { SCOPED, NULL, "path /workspace/x", true, true },
@@ -287,6 +294,14 @@ static const struct {
       "capabilities.filesystem.mount_paths[1]",
       "data/x is not visible: data is relative and no mount request says where it lies",
       "ask for a mount: --mount data=DIR" },
+    { SCOPED, NULL, "file /x", false, false, "capabilities.filesystem.mount_paths",
+      "/x is not visible: no mount is at or above it",
+      "add under spec.capabilities.filesystem.mount_paths: - {path: /, permissions: "
+      "ro}" },
+    { SCOPED, NULL, "file /data/a/x", false, false, "capabilities.filesystem.mount_paths",
+      "/data/a/x is not visible: no mount is at or above it",
+      "add under spec.capabilities.filesystem.mount_paths: - {path: /data/a, "
+      "permissions: ro}" },
     { SCOPED, NULL, "path data", false, false, "capabilities.filesystem.mount_paths",
       "data is not visible: no mount is at or above it",
       "add under spec.capabilities.filesystem.mount_paths: - {path: data, permissions: "
@@ -623,7 +638,8 @@ static void explaining_survives_every_allocation_failure(void **state)
 
         assert_true(n < 200);
         fail_alloc_after(n);
-        status = nacre_explain_path(policy, &asked.request, "/data/x", &answer, &err);
+        status = nacre_explain_path(policy, &asked.request, "/data/x", false, &answer,
+                                    &err);
         if (status == NACRE_OK)
             status = nacre_render_plan(policy, plan, &fake, true, &out, &err);
         fired = fail_alloc_fired();

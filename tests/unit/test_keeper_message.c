@@ -244,7 +244,8 @@ static void an_fd_comes_along(void **state)
 
     (void)state;
     assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
-    assert_int_equal(message_send(ends[0], MESSAGE_RUN, "{}", 2, pipe_ends[0], SOON, &err),
+    assert_int_equal(message_send(ends[0], MESSAGE_RUN, "{}", 2, pipe_ends[0], SOON,
+                                  &err),
                      NACRE_OK);
     assert_int_equal(message_receive(ends[1], SOON, &kind, &bytes, &got, &err), NACRE_OK);
     assert_true(got >= 0 && got != pipe_ends[0]);

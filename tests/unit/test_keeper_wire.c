@@ -76,7 +76,8 @@ static void assert_containers_equal(const struct nacre_container *a,
     assert_int_equal(a->disk_io_weight, b->disk_io_weight);
 }
 
-static void assert_limits_equal(const struct nacre_limits *a, const struct nacre_limits *b)
+static void assert_limits_equal(const struct nacre_limits *a,
+                                const struct nacre_limits *b)
 {
     assert_int_equal(a->memory_bytes_max, b->memory_bytes_max);
     assert_int_equal(a->memory_asked, b->memory_asked);
@@ -127,7 +128,7 @@ static void assert_plans_equal(const struct nacre_plan *a, const struct nacre_pl
 static json_t *sent(json_t *json)
 {
     NACRE_AUTO(json_guard) json_t *owned = json;
-    NACRE_AUTO(nacre_heap_guard) char *text = json_dumps(json, JSON_COMPACT);
+    NACRE_AUTO(nacre_heap_guard) char *text = json_dumps(owned, JSON_COMPACT);
 
     assert_non_null(text);
     return json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -166,7 +167,8 @@ static void a_plan_that_asks_for_little_arrives_too(void **state)
 
 static void tools_and_requests_arrive_whole(void **state)
 {
-    const char *const words[] = { "cat", "-n", "\x80\xff not UTF-8", "", "\t\n\"\\", NULL };
+    const char *const words[] = { "cat", "-n", "\x80\xff not UTF-8", "", "\t\n\"\\",
+                                  NULL };
     const char *const environment[] = { "A=1", "\xe4=2", NULL };
     const struct nacre_request request = { .arguments = words,
                                            .environment = environment };
@@ -280,7 +282,7 @@ static void assert_plan_refused(json_t *json, const char *named)
     assert_non_null(strstr(err.text, named));
 }
 
-/* Each field of a plan, once missing, once of another kind, once doubled by a stranger. */
+/* Each field of a plan: once missing, once of another kind, once under another name. */
 static void a_plan_with_a_field_astray_is_refused(void **state)
 {
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = warm_plan("agent:a");
@@ -330,7 +332,8 @@ static void a_plan_that_no_executor_could_run_is_refused(void **state)
         { "directory", "null" }, { "directory", "[]" },
         { "directory", "\"\xc4\x80\"" }, { "directory", "\"\xe2\x82\xac\"" },
         { "digest", "\"12\"" }, { "digest", "null" }, { "digest", "\"zz\"" },
-        { "mounts", "{}" }, { "mounts", "[1]" }, { "mounts", "[{}]" }, { "mounts", "null" },
+        { "mounts", "{}" }, { "mounts", "[1]" }, { "mounts", "[{}]" },
+        { "mounts", "null" },
         { "denied_root", "null" }, { "denied_root", "[null]" }, { "denied_root", "[[]]" },
         { "denied_host_paths", "{}" },
         { "limits", "null" }, { "limits", "[]" }, { "limits/wall_ms_max", "\"0\"" },
@@ -376,9 +379,12 @@ static void anything_else_is_no_message_either(void **state)
         "null", "1", "\"x\"", "[]", "{}", "{\"kind\":1,\"argv\":[\"a\"]}",
         "{\"kind\":0,\"argv\":[\"a\"]}", "{\"kind\":2,\"argv\":null}",
         "{\"kind\":2,\"argv\":[]}", "{\"kind\":3,\"argv\":[\"/bin/sh\",\"-c\"]}",
+        "{\"kind\":3,\"argv\":[\"/bin/bash\",\"-c\",\"x\"]}",
+        "{\"kind\":3,\"argv\":[\"/bin/sh\",\"-c\",\"x\",\"y\"]}",
         "{\"kind\":2,\"argv\":[1]}", "{\"kind\":2,\"argv\":[\"a\"],\"more\":1}",
         "{\"kind\":2}", "{\"arguments\":[],\"environment\":[2]}",
-        "{\"outcome\":1}", "{\"status\":0,\"text\":\"\"}", "{\"status\":99,\"text\":\"\"}",
+        "{\"outcome\":1}", "{\"status\":0,\"text\":\"\"}",
+        "{\"status\":99,\"text\":\"\"}",
         "{\"status\":1,\"text\":null}", "{\"which\":null,\"idle_ms\":\"1\"}",
     };
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;

@@ -161,6 +161,44 @@ static void the_way_to_a_denied_name_is_held_and_its_end_is_covered(void **state
     }
 }
 
+/* Its own mount covers what is in it; on the way there, nobody may rename anything. */
+static void a_name_below_another_mount_is_held_up_to_that_mount(void **state)
+{
+    static const struct {
+        const char *covered, *denied, *words;
+    } nested[] = {
+        { "sub", "sub/deep/x", "" },
+        { "sub", "sub/none", "" },
+        { "sub/deep", "sub/deep/x", "s:sub " },
+        { "sub/deep/none", "sub/deep/none/x", "s:sub s:sub/deep " },
+        { "none", "none/x", "" },
+        { "su", "sub/deep/x", "s:sub s:sub/deep d:sub/deep/x " },
+        { "sub/deep/x/y", "sub/deep/x", "s:sub s:sub/deep d:sub/deep/x " },
+        { "sub/other", "sub/deep", "s:sub d:sub/deep " },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(nested); i++) {
+        char *covered = (char *)(uintptr_t)nested[i].covered;
+        struct nt_masks *masks = NULL;
+        struct opened opened;
+        struct nacre_error err;
+        char words[256];
+
+        assert_int_equal(system("mkdir -p data/sub/deep/x"), 0);
+        open_mount(&opened, true, (const char *const[]){ nested[i].denied, NULL });
+        opened.mount.covered = &covered;
+        opened.mount.covered_count = 1;
+        assert_int_equal(nt_masks_open(&opened.mounts, state_dir(), &masks, &err),
+                         NACRE_OK);
+        words_of(masks, words, sizeof(words));
+        if (strcmp(words, nested[i].words) != 0)
+            fail_msg("row %zu: '%s'", i, words);
+        assert_false(scene_has("data/none") || scene_has("data/sub/none"));
+        close_masks(&opened, masks);
+        assert_int_equal(start(state), 0);
+    }
+}
+
 static void a_name_too_long_to_exist_needs_nothing(void **state)
 {
     struct opened opened;
@@ -506,6 +544,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_way_to_a_denied_name_is_held_and_its_end_is_covered,
+                               start),
+        cmocka_unit_test_setup(a_name_below_another_mount_is_held_up_to_that_mount,
                                start),
         cmocka_unit_test_setup(a_name_too_long_to_exist_needs_nothing, start),
         cmocka_unit_test_setup(without_a_state_directory_nothing_is_held, start),

@@ -227,6 +227,23 @@ static void the_program_is_never_found_in_the_current_directory(void **state)
     nacre_places_clear(&places);
 }
 
+static void commands_need_no_program(void **state)
+{
+    const struct nacre_engine_options commands = { .commands_only = true };
+    struct nacre_places places;
+
+    (void)state;
+    (void)setenv("HOME", "/h", 1);
+    (void)setenv("PATH", "/nowhere", 1);
+    places = find(&commands);
+    assert_null(places.program);
+    nacre_places_clear(&places);
+    (void)setenv("NACRE_PROGRAM", "/p/nacre", 1);
+    places = find(&commands);
+    assert_string_equal(places.program, "/p/nacre");
+    nacre_places_clear(&places);
+}
+
 static void finding_survives_every_allocation_failure(void **state)
 {
     bool fired = true;
@@ -261,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup(a_path_that_is_too_long_is_told_not_cut, forget),
         cmocka_unit_test_setup(the_program_is_never_found_in_the_current_directory,
                                forget),
+        cmocka_unit_test_setup(commands_need_no_program, forget),
         cmocka_unit_test_setup(finding_survives_every_allocation_failure, forget),
     };
 

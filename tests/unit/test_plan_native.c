@@ -188,6 +188,10 @@ static const struct {
       "capabilities.filesystem.denied_paths[0]", 10, "/etc/ssl/certs/x lies in" },
     { NATIVE_FILES("process", "deny") DENIED("/etc"), { 0 }, NACRE_ERR_UNAVAILABLE,
       "not-enforceable", "capabilities.filesystem.denied_paths[0]", 10, "/etc lies in" },
+    { NATIVE_FILES("process", "deny") DENIED("/"), { 0 }, NACRE_ERR_UNAVAILABLE,
+      "not-enforceable", "capabilities.filesystem.denied_paths[0]", 10, "/ lies in" },
+    { NATIVE_FILES("process", "full") DENIED("/"), { 0 }, NACRE_ERR_UNAVAILABLE,
+      "not-enforceable", "capabilities.filesystem.denied_paths[0]", 10, "/ lies in" },
 
     /* Mounts that no native sandbox has. */
     { NATIVE_FILES("process", "scoped") MOUNTS MOUNT("/etc", "ro"), { 0 },

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "in_child.h"
@@ -78,6 +79,34 @@ static void the_guest_is_one_ordinary_user_without_capabilities(void **state)
     assert_true(jail_as_both(is_ordinary, NULL));
 }
 
+static int begins_anew(void *data)
+{
+    static const uint64_t ignore[4] = { (uintptr_t)SIG_IGN };
+    sigset_t all;
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    /* By the kernel's call: also those that the C library keeps to itself.  Without
+     * children that end unseen. */
+    for (int number = 1; number <= SIGRTMAX; number++)
+        if (number != SIGCHLD)
+            (void)syscall(SYS_rt_sigaction, number, ignore, NULL, sizeof(uint64_t));
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    CHILD_CHECK(jail_exits(&jail, "grep -E 'Sig(Ign|Blk)' /proc/self/status", 0));
+    CHILD_CHECK(jail_says(&jail, "SigBlk:\t0000000000000000\n"
+                                 "SigIgn:\t0000000000000000\n"));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void no_signal_that_the_caller_ignores_is_ignored_by_the_guest(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(begins_anew, NULL));
+}
+
 static int sees_root(void *data)
 {
     struct jail jail;
@@ -128,9 +157,9 @@ static int sees_mounts(void *data)
     CHILD_CHECK(jail_holds(&jail, "ws/new", "made"));
     CHILD_CHECK(jail_exits(&jail, "touch /in/own", 0));
     CHILD_CHECK(jail_exits(&jail,
-                           "for f in /ro /in/ner; do echo x 2>/dev/null >$f/file && exit 1;"
-                           " rm -f $f/file 2>/dev/null && exit 2; mkdir $f/d 2>/dev/null &&"
-                           " exit 3; done; true",
+                           "exec 2>/dev/null; for f in /ro /in/ner; do "
+                           "echo x >$f/file && exit 1; rm -f $f/file && exit 2; "
+                           "mkdir $f/d && exit 3; done; true",
                            0));
     CHILD_CHECK(jail_holds(&jail, "ro/file", "inside"));
     /* A set-user-id file or a device is worth nothing in a mount. */
@@ -146,6 +175,56 @@ static void mounts_are_as_planned_wherever_they_lie(void **state)
 {
     (void)state;
     assert_true(jail_as_both(sees_mounts, NULL));
+}
+
+/* Names that planning has let through, and that lead elsewhere. */
+static int is_really_elsewhere(void *data)
+{
+    static const struct {
+        const char *name, *target; /* the link's, below the world or absolute */
+        bool writable;
+    } rows[] = {
+        { "to-etc", "/etc", false },          { "to-run", "/run", false },
+        { "to-root", "/", false },            { "to-keys", "outside/.ssh", false },
+        { "below", "outside/.ssh/a", false }, { "to-home", "outside", false },
+        { "to-usr", "/usr", true },
+    };
+    char path[128], target[256];
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(mkdir(jail_path(&jail, "outside/.ssh", path), 0755) == 0 &&
+                mkdir(jail_path(&jail, "outside/.ssh/a", path), 0755) == 0 &&
+                mkdir(jail_path(&jail, "outside/home", path), 0755) == 0 &&
+                setenv("HOME", path, 1) == 0);
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        (void)snprintf(target, sizeof(target), "%s%s%s",
+                       rows[i].target[0] == '/' ? "" : jail.top,
+                       rows[i].target[0] == '/' ? "" : "/", rows[i].target);
+        CHILD_CHECK(symlink(target, jail_path(&jail, rows[i].name, path)) == 0);
+        jail.plan.mount_count = 0;
+        jail_mount(&jail, "/w", rows[i].name, rows[i].writable, NULL);
+        if (jail_run(&jail, "ls /w") != NACRE_ERR_NOT_RUNNABLE ||
+            !strstr(jail.err.text, " is really ")) {
+            dprintf(2, "%s: %s\n", rows[i].name, jail.err.text);
+            return CHILD_CHECK_FAILED;
+        }
+    }
+    /* The control: any other directory may be reached by a link. */
+    (void)snprintf(target, sizeof(target), "%s/ws", jail.top);
+    CHILD_CHECK(symlink(target, jail_path(&jail, "to-ws", path)) == 0);
+    jail.plan.mount_count = 0;
+    jail_mount(&jail, "/w", "to-ws", true, NULL);
+    CHILD_CHECK(jail_exits(&jail, "cat /w/file", 0) && jail_says(&jail, "inside"));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void a_link_to_what_no_sandbox_may_see_is_no_mount(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_really_elsewhere, NULL));
 }
 
 static int sees_full(void *data)
@@ -212,6 +291,39 @@ static void denied_names_are_covered_and_their_ancestors_held(void **state)
     assert_true(jail_as_both(is_denied, NULL));
 }
 
+static int is_denied_in_nested(void *data)
+{
+    char *covered = (char *)"a/b";
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail_mount(&jail, "/w", "ws", true, NULL);
+    jail_mount(&jail, "/w/a/b", "ro", true, NULL);
+    jail.mounts[0].covered = &covered;
+    jail.mounts[0].covered_count = 1;
+    /* The control. */
+    CHILD_CHECK(jail_exits(&jail, "cat /w/a/b/file && mv /w/a /w/x && mv /w/x /w/a", 0));
+    jail_deny(&jail, "file");
+    jail.plan.mount_count = 1;
+    jail_deny(&jail, "a/b/file"); /* as planning does: of every mount above it */
+    jail.plan.mount_count = 2;
+    CHILD_CHECK(jail_exits(&jail, "cat /w/a/b/file 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "mv /w/a /w/x 2>/dev/null", 1));
+    CHILD_CHECK(jail_exits(&jail, "touch /w/a/b/beside && test -d /w/a/b/a", 0));
+    CHILD_CHECK(jail_holds(&jail, "ro/file", "inside") && jail_has(&jail, "ro/beside"));
+    CHILD_CHECK(!jail_has(&jail, "ws/a/b/beside") && !jail_has(&jail, "ws/a/b/file"));
+    jail.mounts[0].covered_count = 0;
+    jail_finish(&jail);
+    return 0;
+}
+
+static void denied_names_of_a_mount_within_a_mount_are_covered(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_denied_in_nested, NULL));
+}
+
 static int is_denied_in_private(void *data)
 {
     struct jail jail;
@@ -223,6 +335,8 @@ static int is_denied_in_private(void *data)
     CHILD_CHECK(jail_exits(&jail, "mv a x 2>/dev/null", 1));
     CHILD_CHECK(jail_exits(&jail, "rmdir a/b/secret 2>/dev/null", 1));
     CHILD_CHECK(jail_exits(&jail, "echo x >a/b/other", 0));
+    jail_deny(&jail, "a/b");
+    CHILD_CHECK(jail_exits(&jail, "echo x 2>/dev/null >a/b/other", 2));
     jail_finish(&jail);
     return 0;
 }
@@ -316,10 +430,9 @@ static int has_clean_environment(void *data)
     jail.request.environment = (const char *const[]){ "MINE=1", "LANG=de", NULL };
     CHILD_CHECK(jail_exits(&jail, "env | grep -v ^PWD | sort | tr '\\n' ' '", 0));
     CHILD_CHECK(jail_says(&jail, "HOME=/tmp LANG=de LOGNAME=nacre MINE=1 "
-                                 "PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb TMPDIR=/tmp "
-                                 "USER=nacre "));
-    CHILD_CHECK(jail_exits(&jail, "tr '\\0' '\\n' </proc/1/environ 2>/dev/null | grep hush",
-                           1));
+                                 "PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb "
+                                 "TMPDIR=/tmp USER=nacre "));
+    CHILD_CHECK(jail_exits(&jail, "grep -s hush /proc/1/environ", 2));
     jail_mount(&jail, "/workspace", "ws", true, NULL);
     jail.request.environment = (const char *const[]){ "LD_PRELOAD=/tmp/x.so", NULL };
     CHILD_CHECK(jail_run(&jail, "touch ran") == NACRE_ERR_DENIED);
@@ -439,15 +552,75 @@ static void several_threads_run_at_once(void **state)
     assert_true(jail_as_both(runs_from_threads, NULL));
 }
 
+/* How many children this process has, after each was sent `number`. */
+static int signal_children(int number)
+{
+    FILE *file = fopen("/proc/thread-self/children", "re");
+    int count = 0, pid;
+
+    while (file && fscanf(file, "%d", &pid) == 1) {
+        (void)kill(pid, number);
+        count++;
+    }
+    if (file)
+        (void)fclose(file);
+    return count;
+}
+
+static int is_prepared(void *data)
+{
+    const struct timespec pause = { .tv_nsec = 10000000 };
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail.options.single_run = true;
+    CHILD_CHECK(jail_open(&jail) == NACRE_OK);
+    CHILD_CHECK(signal_children(0) > 0);
+    CHILD_CHECK(jail_exits(&jail, "echo one", 0) && jail_says(&jail, "one\n"));
+    /* What it promised is not held against it. */
+    CHILD_CHECK(jail_exits(&jail, "echo two", 0) && jail_says(&jail, "two\n"));
+    jail_finish(&jail);
+
+    /* The launcher, and what it has made by then. */
+    for (int i = 0; i < 4; i++) {
+        jail_prepare(&jail, &nacre_process_executor);
+        jail.options.single_run = true;
+        CHILD_CHECK(jail_open(&jail) == NACRE_OK);
+        for (int k = 0; k < i; k++)
+            (void)nanosleep(&pause, NULL);
+        CHILD_CHECK(signal_children(SIGKILL) > 0);
+        CHILD_CHECK(jail_exits(&jail, "echo three", 0) && jail_says(&jail, "three\n"));
+        jail_finish(&jail);
+    }
+
+    jail_prepare(&jail, &nacre_process_executor);
+    jail.options.single_run = true;
+    CHILD_CHECK(jail_open(&jail) == NACRE_OK);
+    (void)nanosleep(&pause, NULL);
+    jail_finish(&jail);
+    CHILD_CHECK(signal_children(0) == 0);
+    return 0;
+}
+
+static void what_was_made_beforehand_serves_or_is_replaced_and_never_stays(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_prepared, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_command_runs_and_tells_how_it_ended),
         cmocka_unit_test(the_guest_is_one_ordinary_user_without_capabilities),
+        cmocka_unit_test(no_signal_that_the_caller_ignores_is_ignored_by_the_guest),
         cmocka_unit_test(the_root_has_what_the_table_says_and_is_read_only),
         cmocka_unit_test(mounts_are_as_planned_wherever_they_lie),
+        cmocka_unit_test(a_link_to_what_no_sandbox_may_see_is_no_mount),
         cmocka_unit_test(mode_full_shows_the_hosts_tree_less_the_kernels),
         cmocka_unit_test(denied_names_are_covered_and_their_ancestors_held),
+        cmocka_unit_test(denied_names_of_a_mount_within_a_mount_are_covered),
         cmocka_unit_test(denied_names_of_a_private_mount_can_not_be_made),
         cmocka_unit_test(a_denied_file_that_the_host_replaces_ends_the_command),
         cmocka_unit_test(the_network_is_empty_but_for_its_own_loopback),
@@ -455,6 +628,7 @@ int main(void)
         cmocka_unit_test(a_workspace_that_roots_guest_can_not_write_is_an_error),
         cmocka_unit_test(a_cancelled_run_ends_and_later_ones_too_until_it_is_taken_back),
         cmocka_unit_test(several_threads_run_at_once),
+        cmocka_unit_test(what_was_made_beforehand_serves_or_is_replaced_and_never_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

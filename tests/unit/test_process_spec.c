@@ -163,7 +163,7 @@ static void limits_come_first_and_only_when_there_are_some(void **state)
     }
 }
 
-static void mounts_are_held_by_fd_and_identity_outer_ones_first(void **state)
+static void mounts_are_held_by_fd_and_outer_ones_come_first(void **state)
 {
     char top[NACRE_PATH_MAX];
     struct stat info;
@@ -198,6 +198,7 @@ static void nothing_is_made_in_a_directory_of_the_hosts(void **state)
 
     (void)state;
     assert_int_equal(mkdir("data", 0755), 0);
+    assert_int_equal(mkdir("data/own", 0755), 0);
     add_mount("/work", scene_path(top, "data"), true);
     add_mount("/work/own", NULL, true);
     {
@@ -265,6 +266,69 @@ static void denied_names_are_held_and_covered(void **state)
         assert_null(find(&spec, SPEC_SELF, "own"));
         assert_true(find(&spec, SPEC_COVER, "own/a/b")->flags & SPEC_IS_DIR);
     }
+    close_mounts();
+}
+
+static size_t count_of(const struct pr_spec *spec, enum spec_kind kind, const char *top)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < spec->op_count; i++)
+        count += spec->ops[i].kind == kind &&
+                 strncmp(spec->ops[i].target, top, strlen(top)) == 0;
+    return count;
+}
+
+/* What is covered has nothing below it that could be covered too. */
+static void below_a_cover_nothing_is_covered(void **state)
+{
+    char *denied[] = { (char *)"a/b/c", (char *)"a/b", (char *)"a/bc", (char *)"a/b/d" };
+    char top[NACRE_PATH_MAX], text[6 * NACRE_PATH_MAX];
+
+    (void)state;
+    assert_int_equal(mkdir("data", 0755), 0);
+    (void)scene_path(top, "data");
+    (void)snprintf(text, sizeof(text),
+                   "50 27 0:50 / %s/s/sub/x rw - cgroup none rw\n"
+                   "51 27 0:51 / %s/s rw - sysfs none rw\n"
+                   "52 27 0:52 / %s/s/sub rw - tmpfs none rw\n"
+                   "53 27 0:53 / %s/sp rw - proc none rw\n",
+                   top, top, top, top);
+    input.mountinfo = text;
+    add_mount("/own", NULL, true);
+    opened[0].denied = denied;
+    opened[0].denied_count = NACRE_COUNT(denied);
+    add_mount("/work", top, true);
+    {
+        NACRE_AUTO(pr_spec_clear) struct pr_spec spec = make();
+
+        assert_int_equal(count_of(&spec, SPEC_COVER, "own/"), 2);
+        assert_non_null(find(&spec, SPEC_COVER, "own/a/b"));
+        assert_non_null(find(&spec, SPEC_COVER, "own/a/bc"));
+        assert_int_equal(count_of(&spec, SPEC_COVER, "work/"), 2);
+        assert_non_null(find(&spec, SPEC_COVER, "work/s"));
+        assert_non_null(find(&spec, SPEC_COVER, "work/sp"));
+    }
+    close_mounts();
+}
+
+static void a_mount_without_a_place_on_the_host_is_named(void **state)
+{
+    char top[NACRE_PATH_MAX];
+    struct nacre_error err;
+    struct pr_spec spec;
+
+    (void)state;
+    assert_int_equal(mkdir("data", 0755), 0);
+    assert_int_equal(mkdir("data/there", 0755), 0);
+    add_mount("/work", scene_path(top, "data"), true);
+    add_mount("/work/there", top, true);
+    {
+        NACRE_AUTO(pr_spec_clear) struct pr_spec made = make(); /* the control */
+    }
+    add_mount("/work/none", NULL, true);
+    assert_int_equal(pr_spec_make(&input, &spec, &err), NACRE_ERR_NOT_RUNNABLE);
+    assert_non_null(strstr(err.text, "mount '/work/none'"));
     close_mounts();
 }
 
@@ -362,10 +426,10 @@ static void kernel_filesystems_are_seen_wherever_they_are_not_hidden(void **stat
         { "2 1 0:2 / /x/proc rw - proc none rw\n", true },
         { "2 1 0:2 / /sys rw - sysfs none rw\n", true },
         { "2 1 0:2 / /dev rw - devtmpfs none rw\n", true },
-        { "2 1 0:2 / /sys rw - sysfs none rw\n3 2 0:3 / /sys ro - tmpfs none rw\n", false },
-        { "2 1 0:2 / /a/sys rw - sysfs none rw\n3 2 0:3 / /a ro - tmpfs none rw\n", false },
-        { "3 2 0:3 / /sys ro - tmpfs none rw\n2 1 0:2 / /sys rw - sysfs none rw\n", true },
-        { "2 1 0:2 / /sys rw - sysfs none rw\n3 2 0:3 / /sysx ro - tmpfs none rw\n", true },
+        { "2 1 0:2 / /sys rw - sysfs n rw\n3 2 0:3 / /sys ro - tmpfs n rw\n", false },
+        { "2 1 0:2 / /a/sys rw - sysfs n rw\n3 2 0:3 / /a ro - tmpfs n rw\n", false },
+        { "3 2 0:3 / /sys ro - tmpfs n rw\n2 1 0:2 / /sys rw - sysfs n rw\n", true },
+        { "2 1 0:2 / /sys rw - sysfs n rw\n3 2 0:3 / /sysx ro - tmpfs n rw\n", true },
         { "2 1 0:2 / /a\\040b rw shared:3 - cgroup2 none rw\n", true },
         { "not a line", true },
         { "1 2 3\n", true },
@@ -419,8 +483,8 @@ static void settings_that_forbid_user_namespaces_are_named(void **state)
         { "true", NULL, false },
         { "rm proc/self/ns/user", "CONFIG_USER_NS", true },
         { "echo 0 >proc/sys/user/max_user_namespaces", "max_user_namespaces", true },
-        { "echo 0 >proc/sys/kernel/unprivileged_userns_clone", "unprivileged_userns_clone",
-          false },
+        { "echo 0 >proc/sys/kernel/unprivileged_userns_clone",
+          "unprivileged_userns_clone", false },
         { "echo 0 >proc/sys/kernel/unprivileged_userns_clone", NULL, true },
         { "echo 1 >proc/sys/kernel/unprivileged_userns_clone", NULL, false },
         { "echo 1 >proc/sys/kernel/apparmor_restrict_unprivileged_userns", "AppArmor",
@@ -454,10 +518,12 @@ int main(void)
         cmocka_unit_test_setup(without_mounts_there_is_the_table_and_no_more, begin),
         cmocka_unit_test(every_row_of_the_table_is_complete),
         cmocka_unit_test_setup(limits_come_first_and_only_when_there_are_some, begin),
-        cmocka_unit_test_setup(mounts_are_held_by_fd_and_identity_outer_ones_first, begin),
+        cmocka_unit_test_setup(mounts_are_held_by_fd_and_outer_ones_come_first, begin),
         cmocka_unit_test_setup(nothing_is_made_in_a_directory_of_the_hosts, begin),
         cmocka_unit_test_setup(in_mode_full_the_hosts_tree_is_the_root, begin),
         cmocka_unit_test_setup(denied_names_are_held_and_covered, begin),
+        cmocka_unit_test_setup(below_a_cover_nothing_is_covered, begin),
+        cmocka_unit_test_setup(a_mount_without_a_place_on_the_host_is_named, begin),
         cmocka_unit_test_setup(mounts_that_no_sandbox_can_have_are_refused, begin),
         cmocka_unit_test_setup(a_spec_survives_its_way_to_the_launcher, begin),
         cmocka_unit_test_setup(no_allocation_that_fails_is_taken_for_a_spec, begin),

@@ -74,6 +74,7 @@ static const struct call refused[] = {
     REFUSED(setdomainname), REFUSED(get_mempolicy), REFUSED(mbind),
     REFUSED(set_mempolicy), REFUSED(migrate_pages), REFUSED(move_pages),
     REFUSED(nfsservctl), REFUSED(lookup_dcookie),
+    { "prlimit64 of another", SYS_prlimit64, BAD },
     { "personality without randomness", SYS_personality, { ADDR_NO_RANDOMIZE } },
     { "personality that reads as execute", SYS_personality, { READ_IMPLIES_EXEC } },
 #ifdef __x86_64__

@@ -119,13 +119,19 @@ static void rules_clear(struct rules *rules)
     *rules = (struct rules){ .allowed = rules->allowed, .denied = rules->denied };
 }
 
+static void copy(char *to, size_t size, const char *text)
+{
+    assert_true(strlen(text) < size);
+    memcpy(to, text, strlen(text) + 1);
+}
+
 static void rules_block(struct rules *rules, const char *mode, const char *command)
 {
     rules_clear(rules);
-    (void)snprintf(rules->mode, sizeof(rules->mode), "%s", mode);
+    copy(rules->mode, sizeof(rules->mode), mode);
     if (command)
-        (void)snprintf(rules->commands[rules->command_count++],
-                       sizeof(rules->commands[0]), "%s", command);
+        copy(rules->commands[rules->command_count++], sizeof(rules->commands[0]),
+             command);
 }
 
 static struct nacre_answer judge(const struct nacre_policy *policy, const char *text)
@@ -177,10 +183,12 @@ static void each_case(char *line, void *data)
         rules_block(rules, line + 2, NULL);
     } else if (line[0] == '+') {
         assert_true(rules->command_count < 16 && !rules->policy);
-        (void)snprintf(rules->commands[rules->command_count++], 64, "%s", line + 2);
+        copy(rules->commands[rules->command_count++], sizeof(rules->commands[0]),
+             line + 2);
     } else if (line[0] == '~') {
         assert_true(rules->pattern_count < 16 && !rules->policy);
-        (void)snprintf(rules->patterns[rules->pattern_count++], 64, "%s", line + 2);
+        copy(rules->patterns[rules->pattern_count++], sizeof(rules->patterns[0]),
+             line + 2);
     } else {
         char *text = text_of(line);
 

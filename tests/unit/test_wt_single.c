@@ -305,6 +305,32 @@ static void arguments_arrive_whole_however_long(void **state)
     }
 }
 
+/* It would fork a process that may have threads. */
+static void without_the_program_no_guest_runs_in_an_engine_for_commands(void **state)
+{
+    const struct nacre_engine_options options = {
+        .commands_only = true, .audit_off = true,
+        .state_dir = "state", .cache_dir = "cache", .key_dir = "keys",
+    };
+    const struct nacre_request request = { .input_fd = -1 };
+    NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = NULL;
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    char *path = strdup(getenv("PATH"));
+    struct nacre_error err;
+
+    (void)state;
+    assert_non_null(path);
+    (void)setenv("PATH", "/nowhere", 1);
+    (void)unsetenv("NACRE_PROGRAM");
+    assert_int_equal(nacre_engine_open(&options, &engine, &err), NACRE_OK);
+    assert_int_equal(run(engine, echo_wat, &request, &result, &err), NACRE_OK);
+    assert_int_equal(result->outcome, NACRE_OUTCOME_DENIED);
+    assert_non_null(strstr(result->denials[0].text, "NACRE_PROGRAM"));
+    assert_int_equal(child_pid(), 0);
+    (void)setenv("PATH", path, 1);
+    free(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +342,7 @@ int main(void)
         cmocka_unit_test(walls_that_cannot_stand_are_named),
         cmocka_unit_test(input_that_is_no_fd_is_the_callers_mistake),
         cmocka_unit_test(arguments_arrive_whole_however_long),
+        cmocka_unit_test(without_the_program_no_guest_runs_in_an_engine_for_commands),
     };
 
     return cmocka_run_group_tests_name("wt_single", tests, scene_enter, scene_leave);

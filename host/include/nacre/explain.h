@@ -6,10 +6,11 @@
 
 /* Single questions to a policy.  Pure, like planning. */
 
-/* `path` is a guest path. */
+/* `path` is a guest path.  `is_file`: the caller has seen a file there on the host, which
+ * can't be a mount; the directory around it is proposed then. */
 NACRE_MUST_CHECK enum nacre_status nacre_explain_path(const struct nacre_policy *policy,
                                                       const struct nacre_request *request,
-                                                      const char *path,
+                                                      const char *path, bool is_file,
                                                       struct nacre_answer *ret_answer,
                                                       struct nacre_error *err);
 /* `host` is NAME or NAME:PORT. */

@@ -32,6 +32,11 @@ expect_status 0
 expect_out_has "/etc/passwd"
 expect_out_has "plain.yaml:"
 expect_out_has "mount_paths"
+expect_out_has "- {path: /etc, permissions: ro}" # a file can't be a mount
+run explain --policy plain.yaml --path /etc
+expect_out_has "- {path: /etc, permissions: ro}"
+run explain --policy plain.yaml --path /etc/no-such-file
+expect_out_has "- {path: /etc/no-such-file, permissions: ro}"
 run explain --json --policy plain.yaml --path /etc/passwd
 expect_json
 expect_out_has '"allowed":false'

@@ -18,7 +18,8 @@ for word in help --help -h "help --help"; do
   done
 done
 
-verbs=(run exec check explain inspect backends cache audit version completion)
+verbs=(run exec check explain inspect backends cache audit ps stop rm recreate prune
+  image keeper version completion)
 run --help
 for verb in "${verbs[@]}"; do
   expect_out_has "  $verb "

@@ -1,0 +1,186 @@
+/* The sandbox image, made in both ways: what stands in for a registry is an image of the
+ * right name, what stands in for mmdebstrap a program of that name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "engine_world.h"
+#include "nacre/boxes.h"
+
+#define BASE "debian:bookworm-slim"
+#define NAME "nacre-test-made:1"
+
+static char said[8192];
+
+static void hear(void *data, const char *text)
+{
+    size_t used = strlen(said);
+
+    (void)data;
+    assert_null(strchr(text, '\033'));
+    (void)snprintf(said + used, sizeof(said) - used, "%s\n", text);
+}
+
+/* A program in the only directory of PATH before the system's. */
+static void put_program(const char *name, const char *text)
+{
+    char path[160], bin[128], variable[256];
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+
+    (void)mkdir(jail_path(&jail, "bin", bin), 0755);
+    (void)snprintf(path, sizeof(path), "%s/%s", bin, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+    assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    (void)snprintf(variable, sizeof(variable), "%s:/usr/bin:/bin", bin);
+    assert_int_equal(setenv("PATH", variable, 1), 0);
+}
+
+static bool has_image(const char *name)
+{
+    NACRE_AUTO(dk_json_guard) json_t *image = NULL;
+    struct nacre_error err;
+
+    return dk_image_inspect(observer, name, SOON, &image, &err) == NACRE_OK;
+}
+
+static void remove_image(const char *name)
+{
+    struct nacre_error err;
+
+    if (dk_image_remove(observer, name, SOON, &err) != NACRE_OK)
+        fail_msg("%s", err.text);
+}
+
+static enum nacre_status build(const char *tag)
+{
+    said[0] = '\0';
+    if (!jail.executor)
+        assert_int_equal(jail_open(&jail), NACRE_OK);
+    return nacre_container_image_build(jail.executor, tag, hear, NULL, &jail.err);
+}
+
+static void without_a_registry_it_is_made_on_this_machine(void **state)
+{
+    NEEDS_ENGINE();
+    put_program("mmdebstrap",
+                "#!/bin/sh\necho \"$@\" >&2\n"
+                "d=$(mktemp -d); cd $d; mkdir -p bin etc tmp workspace dev proc sys\n"
+                "cp $(command -v busybox) bin/busybox; ln -s busybox bin/sh\n"
+                "ln -s busybox bin/cat; echo \"$@\" >etc/made-by\n"
+                "tar -c .; cd /; rm -r $d\n");
+    if (build(NAME) != NACRE_OK)
+        fail_msg("%s", jail.err.text);
+    assert_non_null(strstr(said, "mmdebstrap"));
+    assert_true(has_image(NAME));
+    assert_false(has_image("nacre-building:root"));
+    jail.plan.container.image = (char[]){ NAME };
+    assert_true(jail_exits(&jail, "cat /etc/made-by", 0));
+    assert_true(jail_says(&jail, "--variant=minbase --include=bash,ca-certificates,curl,"
+                                 "git,jq,python3,ripgrep bookworm -\n"));
+    remove_image(NAME);
+}
+
+static void what_mmdebstrap_complains_about_is_told(void **state)
+{
+    NEEDS_ENGINE();
+    put_program("mmdebstrap",
+                "#!/bin/sh\nprintf 'no \\033[1mmirror here' >&2\nexit 25\n");
+    assert_int_equal(build(NAME), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(jail.err.text, "mirror here"));
+    assert_null(strchr(jail.err.text, '\033'));
+    assert_false(has_image(NAME));
+    assert_false(has_image("nacre-building:root"));
+}
+
+/* Half of an image is none, though an engine takes it. */
+static void an_image_that_was_cut_off_gets_no_name(void **state)
+{
+    NEEDS_ENGINE();
+    put_program("mmdebstrap", "#!/bin/sh\ncd /etc; tar -c hostname\nexit 1\n");
+    assert_int_equal(build(NAME), NACRE_ERR_UNAVAILABLE);
+    assert_false(has_image(NAME));
+    assert_false(has_image("nacre-building:root"));
+}
+
+static void without_mmdebstrap_the_package_is_named(void **state)
+{
+    char bin[128];
+
+    NEEDS_ENGINE();
+    (void)mkdir(jail_path(&jail, "empty", bin), 0755);
+    assert_int_equal(setenv("PATH", bin, 1), 0);
+    assert_int_equal(build(NAME), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(jail.err.text, "install the package mmdebstrap"));
+    assert_int_equal(setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin", 1), 0);
+}
+
+static void a_name_that_is_none_is_refused(void **state)
+{
+    static const char *const names[] = { "", ":", "a:", ":1", "a@sha256:00", "A B:1",
+                                         "../x:1", "a:b:c d" };
+
+    NEEDS_ENGINE();
+    put_program("mmdebstrap", "#!/bin/sh\nexit 1\n");
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (build(names[i]) == NACRE_OK)
+            fail_msg("'%s' was made", names[i]);
+}
+
+/* The base has a program apt-get that writes down what it was asked for. */
+static void make_base(void)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    char command[640], path[160], id[DK_IMAGE_ID];
+    struct nacre_error err;
+
+    (void)snprintf(path, sizeof(path), "%s/base.tar", jail.top);
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && mkdir -p base/bin base/var/lib/apt/lists base/tmp && "
+                   "cp $(command -v busybox) base/bin/busybox && "
+                   "for p in sh rm cat; do ln -s busybox base/bin/$p; done && "
+                   "printf '#!/bin/sh\\necho \"$@\" >>/asked\\n' >base/bin/apt-get && "
+                   "chmod 755 base/bin/apt-get && tar -C base -cf base.tar .",
+                   jail.top);
+    assert_int_equal(system(command), 0);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    if (dk_image_import(observer, "debian", "bookworm-slim", NULL, fd, SOON, id, &err) !=
+        NACRE_OK)
+        fail_msg("%s", err.text);
+}
+
+static void with_a_base_it_is_built_from_a_dockerfile(void **state)
+{
+    NEEDS_ENGINE();
+    put_program("mmdebstrap", "#!/bin/sh\nexit 1\n");
+    make_base();
+    if (build(NAME) != NACRE_OK)
+        fail_msg("%s\n%s", jail.err.text, said);
+    assert_true(has_image(NAME));
+    assert_false(has_image("nacre-building:base"));
+    jail.plan.container.image = (char[]){ NAME };
+    assert_true(jail_exits(&jail, "cat /asked", 0));
+    assert_true(jail_says(&jail, "update\ninstall -y --no-install-recommends bash "
+                                 "ca-certificates curl git jq python3 ripgrep\n"));
+    remove_image(NAME);
+    remove_image(BASE);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        IN_ENGINE(without_a_registry_it_is_made_on_this_machine),
+        IN_ENGINE(what_mmdebstrap_complains_about_is_told),
+        IN_ENGINE(an_image_that_was_cut_off_gets_no_name),
+        IN_ENGINE(without_mmdebstrap_the_package_is_named),
+        IN_ENGINE(a_name_that_is_none_is_refused),
+        IN_ENGINE(with_a_base_it_is_built_from_a_dockerfile),
+    };
+
+    return cmocka_run_group_tests_name("dk_image", tests, engine_setup, engine_teardown);
+}

@@ -1,0 +1,144 @@
+/* The second read-back, against a real engine: between the first read-back and the start
+ * something is changed behind nacre's back, and what the kernel says inside gives it
+ * away.  No command runs then. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "engine_world.h"
+
+/* What happens before the start; NULL: nothing. */
+static void (*mischief)(const char *container);
+
+enum nacre_status __real_dk_container_start(struct dk_client *client,
+                                            const char *container, uint64_t deadline_ns,
+                                            struct nacre_error *err);
+enum nacre_status __wrap_dk_container_start(struct dk_client *client,
+                                            const char *container, uint64_t deadline_ns,
+                                            struct nacre_error *err);
+
+enum nacre_status __wrap_dk_container_start(struct dk_client *client,
+                                            const char *container, uint64_t deadline_ns,
+                                            struct nacre_error *err)
+{
+    if (mischief)
+        mischief(container);
+    return __real_dk_container_start(client, container, deadline_ns, err);
+}
+
+static void shell(const char *command)
+{
+    char line[1024];
+
+    (void)snprintf(line, sizeof(line), "cd %s && { %s; } >/dev/null 2>&1", jail.top,
+                   command);
+    assert_int_equal(system(line), 0);
+}
+
+/* An engine's own call to change a container's limits. */
+static void update(const char *container, const char *body)
+{
+    char command[512];
+
+    (void)snprintf(command, sizeof(command),
+                   "curl -sf --unix-socket %s -H 'Content-Type: application/json' "
+                   "-d '%s' http://engine/v1.41/containers/%s/update",
+                   getenv("DOCKER_HOST") + strlen("unix://"), body, container);
+    shell(command);
+}
+
+static void more_memory(const char *container)
+{
+    update(container, "{\"Memory\":1073741824,\"MemorySwap\":1073741824}");
+}
+static void more_swap(const char *container)
+{
+    update(container, "{\"MemorySwap\":-1}");
+}
+static void more_processes(const char *container)
+{
+    update(container, "{\"PidsLimit\":4000}");
+}
+static void more_shares(const char *container)
+{
+    update(container, "{\"CpuShares\":4096}");
+}
+static void more_processors(const char *container)
+{
+    update(container, "{\"CpusetCpus\":\"0-1\"}");
+}
+static void another_directory(const char *container)
+{
+    (void)container;
+    shell("mv ws held && cp -a outside ws");
+}
+static void a_link_for_a_directory(const char *container)
+{
+    (void)container;
+    shell("mv ws held && ln -s outside ws");
+}
+static void another_cover(const char *container)
+{
+    (void)container;
+    shell("mv state/covers state/held && mkdir -m 700 state/covers && "
+          "echo secret >state/covers/file && mkdir state/covers/dir");
+}
+static void another_init(const char *container)
+{
+    (void)container;
+    shell("cd state/boxes && cp init-* x && chmod 555 x && mv x $(echo init-*)");
+}
+
+static const struct {
+    void (*mischief)(const char *container);
+    const char *undo;
+    const char *named; /* in the sentence */
+} lies[] = {
+    { more_memory, NULL, "memory" },
+    { more_swap, NULL, "swap" },
+    { more_processes, NULL, "processes" },
+    { more_shares, NULL, "share" },
+    { more_processors, NULL, "processors" },
+    { another_directory, "rm -r ws && mv held ws", "/workspace" },
+    { a_link_for_a_directory, "rm ws && mv held ws", "/workspace" },
+    { another_cover, "rm -r state/covers && mv state/held state/covers",
+      "/workspace/file" },
+    { another_init, NULL, "/.nacre-init" },
+};
+
+static void what_changed_behind_our_back_is_seen_before_a_command_runs(void **state)
+{
+    NEEDS_ENGINE();
+    jail_mount(&jail, "/workspace", "ws", true, "file");
+    jail.plan.limits.cpu_shares = 512;
+    jail.plan.container.cpuset = (char[]){ "0" };
+    mischief = NULL;
+    assert_true(jail_exits(&jail, "echo ran >/workspace/ran", 0)); /* the control */
+    shell("rm ws/ran");
+    for (size_t i = 0; i < NACRE_COUNT(lies); i++) {
+        mischief = lies[i].mischief;
+        if (jail_run(&jail, "echo ran >/workspace/ran") != NACRE_ERR_UNAVAILABLE)
+            fail_msg("lie %zu passed", i);
+        if (!strstr(jail.err.text, lies[i].named))
+            fail_msg("lie %zu: %s", i, jail.err.text);
+        assert_int_equal(engine_containers(), 0);
+        assert_false(jail_has(&jail, "outside/ran"));
+        if (lies[i].undo)
+            shell(lies[i].undo);
+        assert_false(jail_has(&jail, "ws/ran"));
+        assert_true(jail_holds(&jail, "ws/file", "inside"));
+    }
+    mischief = NULL;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        IN_ENGINE(what_changed_behind_our_back_is_seen_before_a_command_runs),
+    };
+
+    return cmocka_run_group_tests_name("dk_lies", tests, engine_setup, engine_teardown);
+}
