@@ -123,8 +123,11 @@ static void make_link(const struct launch *launch, const struct spec_op *op)
             launch_fail(spec_kind_words(op->kind), op->target);
 }
 
+/* In a root of ours, what need not be made lies in a directory of the host's, where a
+ * guest of an earlier run may have left a link: the mount would land on /usr. */
 static void attach(const struct launch *launch, const struct spec_op *op, int tree)
 {
+    bool in_host = launch->root_is_ours && !(op->flags & SPEC_MAKE);
     NACRE_AUTO(nacre_fd_guard) int target = -1;
 
     if ((op->flags & (SPEC_MAKE | SPEC_IS_DIR)) == SPEC_MAKE)
@@ -132,7 +135,7 @@ static void attach(const struct launch *launch, const struct spec_op *op, int tr
     else if (op->flags & SPEC_MAKE)
         make_dir(launch, op, 0755);
     if (target < 0)
-        target = open_target(launch, op->target, 0);
+        target = open_target(launch, op->target, in_host ? RESOLVE_NO_SYMLINKS : 0);
     if (tree < 0 || target < 0 || api_move_mount(tree, target) != 0)
         launch_fail(spec_kind_words(op->kind), op->target);
 }

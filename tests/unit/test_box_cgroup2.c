@@ -4,6 +4,7 @@
  * written, and what is made of what is read.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "box_group.h"
+#include "cgroup_dir.h"
 #include "scene.h"
 
 #define MIB (UINT64_C(1) << 20)
@@ -264,6 +266,25 @@ static void freezing_is_asked_for_and_waited_for(void **state)
     nacre_box_group_put(cgroups, group);
 }
 
+/* The three points that the curve goes through, and some between them. */
+static void shares_become_weights_as_engines_translate_them(void **state)
+{
+    static const struct {
+        uint64_t shares, weight;
+    } rows[] = {
+        { 2, 1 },          { 3, 2 },          { 4, 2 },      { 100, 17 },
+        { 512, 59 },       { 1023, 100 },     { 1024, 100 }, { 1025, 101 },
+        { 2048, 174 },     { 10000, 627 },    { 262143, 10000 },
+        { 262144, 10000 }, { UINT64_MAX, 10000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++)
+        if (nacre_cgroup_weight(rows[i].shares) != rows[i].weight)
+            fail_msg("%" PRIu64 " shares are %" PRIu64 ", expected %" PRIu64,
+                     rows[i].shares, nacre_cgroup_weight(rows[i].shares), rows[i].weight);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +293,7 @@ int main(void)
         cmocka_unit_test_setup(a_group_that_would_mislead_is_not_used_again, scene_clear),
         cmocka_unit_test_setup(what_is_not_handed_down_is_missing, scene_clear),
         cmocka_unit_test_setup(freezing_is_asked_for_and_waited_for, scene_clear),
+        cmocka_unit_test(shares_become_weights_as_engines_translate_them),
     };
 
     return cmocka_run_group_tests_name("box_cgroup2", tests, scene_enter, scene_leave);

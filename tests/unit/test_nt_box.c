@@ -393,7 +393,7 @@ static void a_frame_that_makes_no_sense_spends_the_box(void **state)
         { { STARTED_, { FRAME_END, 1 }, { FRAME_END, 1 } }, "of a lane that had ended" },
         { { STARTED_, { FRAME_END, 1, OWN, 1 } }, "END (lane 1, 1 bytes)" },
         { { STARTED_, { FRAME_END, 2 }, { FRAME_DATA, 2, OWN, 1 } }, "a lane that had" },
-        { { STARTED_, { FRAME_DATA, 1, OWN, 0 } }, "DATA (lane 1, 0 bytes) with nothing" },
+        { { STARTED_, { FRAME_DATA, 1, OWN, 0 } }, "DATA (lane 1, 0 bytes) with no" },
         { { STARTED_, { FRAME_CREDIT, 0, OWN, 8, 0 } }, "of nothing" },
         { { STARTED_, { FRAME_CREDIT, 0, OWN, 8, 1 } }, "more than was sent" },
         { { STARTED_, { FRAME_CREDIT, 0, OWN, 8, UINT64_MAX } }, "more than was sent" },

@@ -227,6 +227,37 @@ static void a_link_to_what_no_sandbox_may_see_is_no_mount(void **state)
     assert_true(jail_as_both(is_really_elsewhere, NULL));
 }
 
+/* What an earlier guest may have left where another mount goes. */
+static int has_link_on_the_way(void *data)
+{
+    static const char *const links[] = { "ws/to", "ws/to-usr" };
+    char path[128];
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(symlink("a", jail_path(&jail, links[0], path)) == 0 &&
+                symlink("/usr", jail_path(&jail, links[1], path)) == 0);
+    jail_mount(&jail, "/w", "ws", true, NULL);
+    jail_mount(&jail, "/w/a/b", "ro", false, NULL); /* the control */
+    CHILD_CHECK(jail_exits(&jail, "cat /w/a/b/file", 0) && jail_says(&jail, "inside"));
+    jail.plan.mount_count = 1;
+    jail_mount(&jail, "/w/to/b", "ro", false, NULL);
+    CHILD_CHECK(jail_run(&jail, "true") == NACRE_ERR_UNAVAILABLE);
+    jail.plan.mount_count = 1;
+    jail_mount(&jail, "/w/to-usr/bin", "ro", false, NULL);
+    CHILD_CHECK(jail_run(&jail, "true") == NACRE_ERR_UNAVAILABLE);
+    CHILD_CHECK(strstr(jail.err.text, "w/to-usr/bin") != NULL);
+    jail_finish(&jail);
+    return 0;
+}
+
+static void a_link_leads_no_mount_over_another_part_of_the_sandbox(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(has_link_on_the_way, NULL));
+}
+
 static int sees_full(void *data)
 {
     struct jail jail;
@@ -618,6 +649,7 @@ int main(void)
         cmocka_unit_test(the_root_has_what_the_table_says_and_is_read_only),
         cmocka_unit_test(mounts_are_as_planned_wherever_they_lie),
         cmocka_unit_test(a_link_to_what_no_sandbox_may_see_is_no_mount),
+        cmocka_unit_test(a_link_leads_no_mount_over_another_part_of_the_sandbox),
         cmocka_unit_test(mode_full_shows_the_hosts_tree_less_the_kernels),
         cmocka_unit_test(denied_names_are_covered_and_their_ancestors_held),
         cmocka_unit_test(denied_names_of_a_mount_within_a_mount_are_covered),

@@ -325,6 +325,8 @@ static void a_mount_without_a_place_on_the_host_is_named(void **state)
     add_mount("/work/there", top, true);
     {
         NACRE_AUTO(pr_spec_clear) struct pr_spec made = make(); /* the control */
+
+        assert_non_null(find(&made, SPEC_TREE, "work/there"));
     }
     add_mount("/work/none", NULL, true);
     assert_int_equal(pr_spec_make(&input, &spec, &err), NACRE_ERR_NOT_RUNNABLE);

@@ -84,8 +84,8 @@ static void arguments_of_the_request_are_judged_with_the_tools_words(void **stat
         if (status != (rows[i].allowed ? NACRE_OK : NACRE_ERR_DENIED))
             fail_msg("row %zu: %d %s", i, status, err.text);
         assert_int_equal(result->denial_count, rows[i].allowed ? 0 : 1);
-        assert_string_equal(result->denials[0].code,
-                            rows[i].allowed ? "" : "denied-command");
+        if (!rows[i].allowed)
+            assert_string_equal(result->denials[0].code, "denied-command");
         nacre_result_free(result);
         nacre_tool_free(tool);
     }

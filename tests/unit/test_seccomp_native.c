@@ -81,7 +81,8 @@ static const struct call refused[] = {
     REFUSED(modify_ldt), REFUSED(iopl), REFUSED(ioperm), REFUSED(kexec_file_load),
     REFUSED(uselib), REFUSED(ustat), REFUSED(sysfs), REFUSED(_sysctl),
 #endif
-    NOT_THERE(clone3, 435), NOT_THERE(statmount, 457), NOT_THERE(listmount, 458),
+    NOT_THERE(clone3, 435), NOT_THERE(io_setup, SYS_io_setup),
+    NOT_THERE(statmount, 457), NOT_THERE(listmount, 458),
     NOT_THERE(lsm_set_self_attr, 460), NOT_THERE(open_tree_attr, 467),
     NOT_THERE(some day, 600),
 };

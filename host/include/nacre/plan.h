@@ -44,7 +44,8 @@ struct nacre_request {
                                  need not be enforced; or NULL */
 
     /* Output as it comes, from the calling thread; NULL: only in the result.
-     * `stream` is 1 or 2. */
+     * `stream` is 1 or 2.  At native levels it has to return within 4 s: an owner that
+     * gives no sign of life for longer is taken for dead, and its command is killed. */
     void (*on_output)(void *data, int stream, const char *bytes, size_t count);
     void *on_output_data;
     bool stream_only; /* leave result.output and result.errors empty */
