@@ -21,7 +21,6 @@
 #include "nacre/own.h"
 #include "shepherd.h"
 
-#define GRACE_MS 1200 /* for a shepherd that was ordered to end its command */
 #define CREDIT_STEP (FRAME_WINDOW / 4)
 
 enum { AT_SOCKET, AT_INPUT, AT_OUTPUT, AT_ERRORS };
@@ -144,14 +143,15 @@ static void order(const struct command *command, int number)
         (void)send(command->socket, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void command_end(struct command *command, enum init_how how, bool by_owner)
+void command_end(struct command *command, enum init_how how, bool by_owner,
+                 uint64_t grace_ms)
 {
     command->output_dropped |= by_owner;
     if (command->state != COMMAND_ALIVE || command->wall_ns == 0)
         return;
     command->ordered = how;
     command->wall_ns = 0;
-    command->grace_ns = nacre_clock_ns() + GRACE_MS * NACRE_NS_PER_MS;
+    command->grace_ns = nacre_clock_ns() + grace_ms * NACRE_NS_PER_MS;
     order(command, 0);
 }
 

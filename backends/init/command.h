@@ -64,8 +64,9 @@ struct command {
 void command_start(struct command *command, struct sandbox *sandbox, const uint8_t *id,
                    const struct init_start *start, size_t others);
 
-/* Orders its end, once. */
-void command_end(struct command *command, enum init_how how, bool by_owner);
+/* Orders its end, once; its shepherd has `grace_ms` for it. */
+void command_end(struct command *command, enum init_how how, bool by_owner,
+                 uint64_t grace_ms);
 void command_signal(const struct command *command, int number);
 
 /* Frames of the owner.  False: more than it had credit for. */

@@ -27,7 +27,9 @@
 #include "signals.h"
 
 #define KILL_ALL_MS 1000
-#define LAST_GRACE_MS 300 /* for a shepherd that was killed to be gone */
+#define GRACE_MS 1200 /* for a shepherd that was ordered to end its command */
+#define SOLE_GRACE_MS 100 /* the same, where all that lives here may be killed */
+#define LAST_GRACE_MS 700 /* for a shepherd that was killed to be gone */
 #define LEAVE_MS 2000     /* for the last frames to be taken by the owner */
 
 /* A message that came in parts. */
@@ -86,11 +88,23 @@ static size_t count_commands(void)
     return count;
 }
 
+/* Pid 1 with one command need not be patient: what its shepherd can't end in time, it
+ * kills at one stroke. */
+static bool may_kill_all(void)
+{
+    return init.sandbox.place.is_pid1 && count_commands() == 1;
+}
+
+static void end_command(struct command *command, enum init_how how, bool by_owner)
+{
+    command_end(command, how, by_owner, may_kill_all() ? SOLE_GRACE_MS : GRACE_MS);
+}
+
 static void end_all(enum init_how how, bool by_owner)
 {
     for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++)
         if (init.commands[i].state != COMMAND_FREE)
-            command_end(&init.commands[i], how, by_owner);
+            end_command(&init.commands[i], how, by_owner);
 }
 
 static void begin_to_leave(void)
@@ -282,7 +296,7 @@ static const char *take_for_command(const struct frame *frame)
     if (frame->type == FRAME_SIGNAL)
         command_signal(command, (int)number);
     else if (frame->type == FRAME_KILL)
-        command_end(command, INIT_HOW_KILLED, true);
+        end_command(command, INIT_HOW_KILLED, true);
     else if (frame->type == FRAME_END)
         command_input_end(command);
     else if (frame->type == FRAME_DATA &&
@@ -367,15 +381,15 @@ static uint64_t keep_time(uint64_t now)
         if (command->state != COMMAND_ALIVE)
             continue;
         if (command->wall_ns > 0 && now >= command->wall_ns)
-            command_end(command, INIT_HOW_TIMED_OUT, false);
+            end_command(command, INIT_HOW_TIMED_OUT, false);
         if (command->wall_ns > 0 && now >= init.beat_ns)
-            command_end(command, INIT_HOW_KILLED, false);
+            end_command(command, INIT_HOW_KILLED, false);
         if (command->wall_ns == 0 && now >= command->grace_ns) {
             if (command->shepherd_killed)
                 init.failure = "a command could not be ended";
             command->shepherd_killed = true;
             command->grace_ns = now + LAST_GRACE_MS * NACRE_NS_PER_MS;
-            (void)kill(command->shepherd, SIGKILL);
+            (void)kill(may_kill_all() ? -1 : command->shepherd, SIGKILL);
         }
         due = command->wall_ns == 0           ? command->grace_ns
               : init.beat_ns < command->wall_ns ? init.beat_ns

@@ -84,6 +84,16 @@ static void raise_walls(struct launch *launch)
     }
 }
 
+/* inotify is counted for each user of the host, across sandboxes: one guest could take
+ * what the watch over denied paths needs.  Below this namespace it has its own, smaller
+ * share. */
+static bool limit_watches(const char *path, const char *text)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
 /* What is the same for every sandbox of this user.  Nobody could be told of a failure
  * yet: it is kept. */
 static const char *settle(const struct spec_head *head)
@@ -96,6 +106,9 @@ static const char *settle(const struct spec_head *head)
         return "become the sandbox's user";
     if (setsid() < 0)
         return "make a session";
+    if (!limit_watches("/proc/sys/user/max_inotify_instances", "16") ||
+        !limit_watches("/proc/sys/user/max_inotify_watches", "8192"))
+        return "limit inotify";
     if (sethostname(head->hostname, strlen(head->hostname)) != 0)
         return "set the host's name";
     return raise_loopback() ? NULL : "raise the loopback interface";

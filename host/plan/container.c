@@ -178,7 +178,8 @@ static void numbers(struct draft *draft)
                 "billionths of a processor", NACRE_FEATURE_CPUS,
                 "cpu cgroup, read back from inside", &plan->cpus_nano);
     number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk",
-                NACRE_FEATURE_DISK, "the driver's quota, or tmpfs and a loop mount",
+                NACRE_FEATURE_DISK,
+                "the driver's quota, or tmpfs sizes under a read-only root",
                 &plan->disk_bytes);
     number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
                 NACRE_FEATURE_DISK_IOPS, "io cgroup", &plan->disk_iops);

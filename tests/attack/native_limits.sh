@@ -16,7 +16,7 @@ over_by() {
 
 R17_a_fork_bomb_ends_at_the_deadline() {
   scene
-  native p.yaml timeout_ms=4000
+  native p.yaml timeout_ms=8000
   local word
   word=$(unique)
   begin /workspace/attack_native_grow bomb "$word"
