@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nacre/binds.h"
 #include "nacre/path.h"
-#include "nacre/text.h"
+#include "nt_binds.h"
 
 #define BINDS_MAX 4096
 
@@ -107,23 +106,16 @@ static enum nacre_status join(const char *guest, const char *path,
     return NACRE_OK;
 }
 
-/* A name is judged as planning judged it, but by what it really is. */
 static enum nacre_status add_mount(struct dk_binds *binds,
-                                   const struct nacre_open_mount *open, const char *home,
+                                   const struct nacre_open_mount *open,
                                    struct nacre_error *err)
 {
-    struct nacre_bind_refusal refusal;
-    char path[NACRE_PATH_MAX], shown[NACRE_SHOWN];
+    char path[NACRE_PATH_MAX];
     enum nacre_status status = name_of(open->fd, path, err);
 
-    if (status != NACRE_OK)
-        return status;
-    if (nacre_bind_is_refused(path, open->mount->writable, home, &refusal))
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "mount '%.100s': %s is really %s%.60s: %.120s",
-                          open->mount->guest, nacre_text_shown(shown, open->mount->host),
-                          refusal.is_above ? "above " : "", refusal.what, refusal.why);
-    return add(binds, path, open->mount->guest, open->mount->writable, open->fd, err);
+    return status == NACRE_OK ? add(binds, path, open->mount->guest,
+                                    open->mount->writable, open->fd, err)
+                              : status;
 }
 
 static enum nacre_status add_cover(struct dk_binds *binds, const struct nt_covers *covers,
@@ -281,10 +273,12 @@ static enum nacre_status fill(const struct dk_binds_input *input, struct dk_bind
                                                  binds->mounts, err);
 
     if (status == NACRE_OK)
+        status = nt_binds_check(binds->mounts, input->home, err);
+    if (status == NACRE_OK)
         status = nt_masks_open(binds->mounts, input->state_dir, &binds->masks, err);
     for (uint32_t i = 0; i < binds->mounts->count && status == NACRE_OK; i++)
         if (binds->mounts->items[i].fd >= 0)
-            status = add_mount(binds, &binds->mounts->items[i], input->home, err);
+            status = add_mount(binds, &binds->mounts->items[i], err);
         else
             status = cover_private(binds, input->covers, &binds->mounts->items[i], err);
     if (status != NACRE_OK)
