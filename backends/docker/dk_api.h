@@ -335,7 +335,7 @@ NACRE_MUST_CHECK enum nacre_status dk_exec_start(struct dk_client *client,
                                                  struct nacre_error *err);
 
 struct dk_exec_state {
-    bool running;
+    bool running; /* or about to */
     int exit_status; /* when it does not run */
     pid_t pid;       /* as the engine's machine counts; 0 when it does not run */
 };

@@ -67,6 +67,7 @@ enum nacre_status dk_exec_inspect(struct dk_client *client, const char *exec,
                                         .path = path, .deadline_ns = deadline_ns };
     enum nacre_status status = exec_path(exec, "/json", path, err);
     const json_t *running, *code;
+    bool has_ended;
     json_int_t pid;
 
     if (status == NACRE_OK)
@@ -74,17 +75,18 @@ enum nacre_status dk_exec_inspect(struct dk_client *client, const char *exec,
     if (status != NACRE_OK)
         return status;
     running = json_object_get(answer, "Running");
-    code = json_object_get(answer, "ExitCode"); /* null while it runs */
+    code = json_object_get(answer, "ExitCode");
     pid = json_integer_value(json_object_get(answer, "Pid"));
+    /* Between its start and its first moment it neither runs nor has a status. */
+    has_ended = json_is_false(running) && !json_is_null(code);
     if (!json_is_boolean(running) || pid < 0 || pid > INT32_MAX ||
-        (json_is_false(running) && (!json_is_integer(code) ||
-                                    json_integer_value(code) < 0 ||
-                                    json_integer_value(code) > 255)))
+        (has_ended && (!json_is_integer(code) || json_integer_value(code) < 0 ||
+                       json_integer_value(code) > 255)))
         return dk_fail_shape(&request, "Running, and an ExitCode from 0 to 255", err);
     *ret_state = (struct dk_exec_state){
-        .running = json_is_true(running),
-        .exit_status = json_is_true(running) ? 0 : (int)json_integer_value(code),
-        .pid = json_is_true(running) ? (pid_t)pid : 0,
+        .running = !has_ended,
+        .exit_status = has_ended ? (int)json_integer_value(code) : 0,
+        .pid = has_ended ? 0 : (pid_t)pid,
     };
     return NACRE_OK;
 }

@@ -257,7 +257,7 @@ static void an_exec_is_running_or_has_a_status(void **state)
     } rows[] = {
         { "{\"Running\":true,\"ExitCode\":null,\"Pid\":42}", NACRE_OK, true, 0, 42 },
         { "{\"Running\":false,\"ExitCode\":3,\"Pid\":42}", NACRE_OK, false, 3, 0 },
-        { "{\"Running\":false,\"ExitCode\":null,\"Pid\":0}", NACRE_ERR_PARSE, 0, 0, 0 },
+        { "{\"Running\":false,\"ExitCode\":null,\"Pid\":0}", NACRE_OK, true, 0, 0 },
         { "{\"Running\":false,\"ExitCode\":256}", NACRE_ERR_PARSE, 0, 0, 0 },
         { "{\"Running\":true,\"Pid\":-1}", NACRE_ERR_PARSE, 0, 0, 0 },
         { "{\"Running\":true,\"Pid\":4294967296}", NACRE_ERR_PARSE, 0, 0, 0 },
