@@ -311,7 +311,10 @@ static void threads_share_a_client(void **state)
         (void)pthread_join(threads[i], &failed);
         assert_null(failed);
     }
-    assert_in_range(fake_engine_open(engine), 1, 5); /* those kept, one in doubt */
+    /* Those kept, one in doubt; the engine hears a little later that others are closed. */
+    for (int i = 0; i < 500 && fake_engine_open(engine) > 5; i++)
+        (void)poll(NULL, 0, 10);
+    assert_in_range(fake_engine_open(engine), 1, 5);
 }
 
 static void sockets_are_closed_on_exec(void **state)
