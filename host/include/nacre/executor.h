@@ -8,6 +8,7 @@
 #include "nacre/result.h"
 
 struct nacre_tool;
+struct nacre_doors;
 struct nacre_executor;
 
 /* What an executor is opened with; borrowed for its life. */
@@ -20,6 +21,7 @@ struct nacre_executor_options {
     const char *state_dir;   /* for what stays between runs: boxes, sessions */
     const char *const *protected_paths; /* NULL-terminated: nacre's own directories, denied
                                            to every guest; or NULL */
+    struct nacre_doors *doors; /* what plans with an open network leave by; NULL: none */
     bool in_process;         /* run guests in this process: no jail, no kill */
     uint32_t landlock_min;   /* --require-landlock N; 0: use what there is */
     /* Told about once a second while something slow goes on; may be NULL. */

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "nacre/egress.h"
 #include "nacre/error.h"
 #include "nacre/hash.h"
 #include "nacre/own.h"
@@ -17,6 +18,16 @@ struct nacre_mount_request {
     const char *host; /* absolute: a relative one is refused */
     char mode; /* 'r' read-only, 'w' read-write, 0: what the policy grants */
 };
+
+/* A file that only this run sees, read-only and never on a disk. */
+struct nacre_secret_file {
+    const char *name; /* in /run/secrets */
+    const unsigned char *bytes;
+    size_t count;
+};
+#define NACRE_SECRET_DIR "/run/secrets"
+
+struct nacre_secret_set;
 
 /*
  * One call of a tool.  Everything is borrowed for the length of the call.  Zeroed
@@ -42,6 +53,19 @@ struct nacre_request {
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
     const char *const *waive; /* NULL-terminated names of policy lines ("cpu_shares") that
                                  need not be enforced; or NULL */
+
+    const char *const *secrets; /* NULL-terminated "NAME" or "NAME=VARIABLE" from the
+                                   vault, handed over as the policy's injection says */
+    const char *const *tokens;  /* the same, as stand-ins that live for `token_ms` */
+    uint64_t token_ms;          /* 0: as long as the run may last */
+    const char *const *intercept; /* NULL-terminated hosts whose TLS the door may end */
+    const char *intent;         /* a token of nacre/intent.h, or NULL */
+    const char *user_input;     /* what the person said, whose digest an intent binds */
+
+    /* Filled in by nacre_run(), for planning and for executors; a caller's is ignored. */
+    const struct nacre_secret_set *granted;
+    const struct nacre_secret_file *secret_files;
+    uint32_t secret_file_count;
 
     /* Output as it comes, from the calling thread; NULL: only in the result.
      * `stream` is 1 or 2.  At native levels it has to return within 4 s: an owner that
@@ -84,6 +108,8 @@ enum nacre_feature {
     NACRE_FEATURE_APPARMOR       = 1 << 22,
     NACRE_FEATURE_SELINUX        = 1 << 23,
     NACRE_FEATURE_WARM           = 1 << 24, /* can keep a sandbox for a scope */
+    NACRE_FEATURE_EGRESS         = 1 << 25, /* has a door, and no other way out */
+    NACRE_FEATURE_SECRET_FILES   = 1 << 26,
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
@@ -190,6 +216,10 @@ struct nacre_plan {
     struct nacre_mount *mounts;
     uint32_t mount_count;
     struct nacre_limits limits;
+    struct nacre_egress egress; /* what may leave; mode DENY: nothing */
+    enum nacre_injection injection; /* of the request's secrets */
+    bool leak_scan;         /* output, traps and records are scanned */
+    uint32_t leak_patterns; /* by so many patterns, see nacre/leak.h */
     uint32_t required; /* mask of enum nacre_feature */
     uint32_t waivable; /* of those: the caller does without, where they can't be had */
     char *directory;   /* where a native command starts */

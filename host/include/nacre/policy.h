@@ -52,6 +52,16 @@ struct nacre_place {
     X(ENVIRONMENT, "environment")        \
     X(FILE_MOUNT, "file-mount")
 
+/* The scan of arguments and stdin, and what becomes of a finding. */
+#define NACRE_INPUT_MODE_MAP(X)  \
+    X(OFF, "off")                \
+    X(ON, "on")                  \
+    X(STRICT, "strict")
+#define NACRE_INPUT_ACTION_MAP(X) \
+    X(ALLOW, "allow")            \
+    X(WARN, "warn")              \
+    X(BLOCK, "block")
+
 /* How many sandboxes there are, where they are kept warm. */
 #define NACRE_SCOPE_MAP(X)       \
     X(RUN, "run")                \
@@ -78,6 +88,12 @@ NACRE_POLICY_ENUM(nacre_shell_mode, NACRE_SHELL, NACRE_SHELL_MAP(X));
 #undef X
 #define X(id, name) NACRE_INJECTION_##id,
 NACRE_POLICY_ENUM(nacre_injection, NACRE_INJECTION, NACRE_INJECTION_MAP(X));
+#undef X
+#define X(id, name) NACRE_INPUT_##id,
+NACRE_POLICY_ENUM(nacre_input_mode, NACRE_INPUT, NACRE_INPUT_MODE_MAP(X));
+#undef X
+#define X(id, name) NACRE_ON_INPUT_##id,
+NACRE_POLICY_ENUM(nacre_input_action, NACRE_ON_INPUT, NACRE_INPUT_ACTION_MAP(X));
 #undef X
 #define X(id, name) NACRE_SCOPE_##id,
 NACRE_POLICY_ENUM(nacre_scope, NACRE_SCOPE, NACRE_SCOPE_MAP(X));
@@ -172,6 +188,7 @@ struct nacre_policy {
         enum nacre_network_mode mode;
         struct nacre_place mode_place;
         struct nacre_rules allowed_hosts;
+        struct nacre_rules denied_hosts; /* CKP can't say it; other dialects can */
         struct nacre_flag ssrf_enabled, block_private_ips, dns_pinning;
     } network;
 
@@ -203,6 +220,14 @@ struct nacre_policy {
     } shell;
 
     struct nacre_container_rules container;
+
+    /* CKP says these in metadata.annotations, by the names in nacre/input.h. */
+    struct {
+        enum nacre_input_mode mode; /* UNSET: off */
+        enum nacre_input_action suspect, attack; /* what is done; UNSET: warn, block */
+        struct nacre_place mode_place, suspect_place, attack_place;
+        struct nacre_flag intent_required; /* nothing runs without an intent's token */
+    } input;
 
     struct {
         struct nacre_limit memory_mb, cpu_shares, max_processes, max_open_files,

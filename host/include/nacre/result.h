@@ -63,6 +63,24 @@ struct nacre_mechanism {
     bool present;
 };
 
+/* One request that a guest made, or a tunnel that it opened. */
+struct nacre_egress_record {
+    char method[8];      /* GET, ..., CONNECT for a tunnel */
+    char host[128];      /* normalised; cut when it is longer */
+    uint16_t port;
+    bool sent;           /* false: refused, and `code` says why */
+    char code[24];       /* a denial's, or of enum nacre_http_code; "" when all went well */
+    uint32_t status;     /* of the last hop's answer; 0: none came */
+    uint32_t hops;       /* redirects that were followed */
+    uint64_t bytes_sent, bytes_received; /* of bodies, or of the tunnel */
+};
+
+/* What the leak scan found in all that left the sandbox. */
+struct nacre_leak_tally {
+    uint64_t values, blocked, redacted, warned;
+};
+
+#define NACRE_EGRESS_RECORDS_MAX 64
 #define NACRE_RUN_ID 33 /* 16 bytes in hex: 8 random for an engine, 8 that count */
 #define NACRE_DENIALS_MAX 32
 #define NACRE_MECHANISMS_MAX 24
@@ -85,10 +103,15 @@ struct nacre_result {
     uint32_t waived; /* mask of enum nacre_feature: asked for, not enforced, by the
                         caller's leave; not 0: the run was degraded */
     bool unsandboxed;
+    uint32_t egress_count;  /* of those kept */
+    uint64_t egress_seen;   /* of those that happened */
+    struct nacre_leak_tally leaks;
+    bool leak; /* a secret's value or a private key was on its way out */
 
     /* Only what the counts above say is there; the rest was never written. */
     struct nacre_denial denials[NACRE_DENIALS_MAX]; /* refusals of this run */
     struct nacre_mechanism mechanisms[NACRE_MECHANISMS_MAX];
+    struct nacre_egress_record egress[NACRE_EGRESS_RECORDS_MAX];
 };
 
 /* What a shell would see: the guest's own status, or the outcome's. */

@@ -1,0 +1,144 @@
+#ifndef DOOR_DOOR_H
+#define DOOR_DOOR_H
+
+#include <ares.h>
+#include <curl/curl.h>
+
+#include "loop.h"
+#include "nacre/door.h"
+#include "nacre/door_wire.h"
+#include "nacre/egress.h"
+#include "nacre/leak.h"
+#include "nacre/url.h"
+
+/*
+ * The process behind a sandbox's only way out.  It trusts its control socket (the host)
+ * and nothing else: not the guest, not the servers, not DNS.
+ */
+
+struct door_secret {
+    const char *name; /* as in egress.secrets, at the same index */
+    unsigned char *value; /* locked memory */
+    size_t count;
+};
+
+struct door_token {
+    struct nacre_digest digest;
+    uint32_t secret;
+    uint64_t expires_ms; /* wall clock */
+};
+
+struct door {
+    struct door_loop *loop;
+    int control;
+    struct nacre_egress egress;
+    struct door_secret *secrets;
+    uint32_t secret_count;
+    struct door_token *tokens;
+    uint32_t token_count;
+    struct nacre_leaks *leaks; /* values and patterns; NULL: nothing is scanned */
+    CURLM *multi;
+    struct door_resolver *resolver;
+    struct door_ca *ca;        /* for hosts of way INTERCEPT; or NULL */
+
+    /* The run under way; outside of one nothing is sent. */
+    bool running;
+    uint64_t deadline_ns;
+    uint64_t requests;
+    /* What it did, until end() takes it. */
+    struct nacre_result *done; /* denials, egress records, leak tally */
+};
+
+/* ---- what was done (record.c) ---- */
+
+/* One request or tunnel that ended. */
+void door_record(struct door *door, const struct nacre_egress_record *record);
+/* A refusal, for the result's denials. */
+void door_denied(struct door *door, const struct nacre_egress_verdict *verdict,
+                 const char *host);
+/* May one more request begin?  Counts it.  False: over requests_max or the rate; `text`
+ * receives the sentence. */
+bool door_admit(struct door *door, char *ret_text, size_t size);
+
+/* ---- where a name leads (resolve.c) ---- */
+
+#define DOOR_ADDRESSES_MAX 32
+struct door_addresses {
+    struct nacre_address items[DOOR_ADDRESSES_MAX];
+    uint32_t count;
+};
+struct door_lookup;
+/*
+ * One lookup (A and AAAA) of a name that nacre_egress_judge() has allowed, every answer
+ * judged.  `done` is called once, later: code OK with the addresses, or why not with a
+ * sentence.  An address is its own answer.  Cancelled by door_lookup_free() before `done`.
+ */
+typedef void door_looked_up(void *data, enum nacre_http_code code,
+                            const struct door_addresses *addresses, const char *text);
+NACRE_MUST_CHECK enum nacre_status door_lookup(struct door *door, const char *name,
+                                               door_looked_up *done, void *data,
+                                               struct door_lookup **ret_lookup,
+                                               struct nacre_error *err);
+void door_lookup_free(struct door_lookup *lookup);
+
+/* ---- one request from asking to answer (fetch.c) ---- */
+
+struct door_fetch;
+
+struct door_header {
+    const char *name, *value; /* checked: no control characters */
+};
+
+/* What a fetch tells its owner, always from the loop, never from inside door_fetch_*(). */
+struct door_fetch_events {
+    /* The last hop's answer is here; headers as "Name: value\n" each, scrubbed. */
+    void (*answered)(void *data, uint32_t status, const char *headers, size_t size);
+    /* Body, decoded and scrubbed.  Returning false pauses until door_fetch_resume(). */
+    bool (*body)(void *data, const char *bytes, size_t count);
+    /* The end: OK, or why not with a sentence for the guest.  The fetch is still to be
+     * freed by its owner. */
+    void (*ended)(void *data, enum nacre_http_code code, const char *text);
+};
+
+struct door_ask {
+    const char *method;
+    struct nacre_url url;         /* parsed, not judged yet */
+    const char *headers;          /* "Name: value\n" each, from the guest */
+    size_t headers_size;
+    const void *body;             /* whole; copied */
+    size_t body_size;
+    bool follow;                  /* redirects, each judged like the first */
+    bool raw_body;                /* leave Content-Encoding alone (a proxy's client asked
+                                     for it itself); scanned and scrubbed all the same */
+};
+
+/*
+ * Judge, look up, check, scan, put secrets in, send, follow, scrub.  What is refused ends
+ * in events->ended like every failure; NULL only when memory ran out.
+ */
+struct door_fetch *door_fetch_new(struct door *door, const struct door_ask *ask,
+                                  const struct door_fetch_events *events, void *data);
+void door_fetch_resume(struct door_fetch *fetch);
+void door_fetch_free(struct door_fetch *fetch); /* ends it, wherever it is; accepts NULL */
+
+/* ---- who comes in ---- */
+
+/* Each takes over the fd.  guest.c: nacre/door_wire.h; proxy.c: kinds PROXY and HTTP;
+ * tls.c: kind TLS. */
+void door_guest_serve(struct door *door, int fd);
+void door_proxy_serve(struct door *door, int fd, int kind);
+void door_tls_serve(struct door *door, int fd);
+/* Close all of them, at the end of a run: guests' sockets stay, their responses go. */
+void door_guests_end(struct door *door);
+void door_clients_end(struct door *door);
+
+/* ---- the sandbox's own CA (ca.c) ---- */
+
+/* Name-constrained to the hosts of way INTERCEPT, valid for a day, key in memory only. */
+NACRE_MUST_CHECK enum nacre_status door_ca_new(const struct nacre_egress *egress,
+                                               struct door_ca **ret_ca,
+                                               struct nacre_error *err);
+const char *door_ca_certificate(const struct door_ca *ca); /* PEM */
+void door_ca_free(struct door_ca *ca); /* accepts NULL */
+
+#endif
