@@ -235,6 +235,27 @@ static void add_waived(struct audit_line *line, uint32_t waived)
     audit_line_add(line, "]");
 }
 
+static void add_egress(struct audit_line *line, const struct nacre_result *result)
+{
+    assert(result->egress_count <= NACRE_EGRESS_RECORDS_MAX);
+    audit_line_add(line, ",\"egress\":[");
+    for (uint32_t i = 0; i < result->egress_count; i++) {
+        const struct nacre_egress_record *record = &result->egress[i];
+
+        add_name(line, i > 0 ? ",{\"method\":" : "{\"method\":", record->method);
+        add_name(line, ",\"host\":", record->host);
+        add_count(line, ",\"port\":", record->port);
+        add_flag(line, ",\"sent\":", record->sent);
+        add_name(line, ",\"code\":", record->code);
+        add_count(line, ",\"status\":", record->status);
+        add_count(line, ",\"hops\":", record->hops);
+        add_count(line, ",\"bytes_sent\":", record->bytes_sent);
+        add_count(line, ",\"bytes_received\":", record->bytes_received);
+        audit_line_add(line, "}");
+    }
+    add_count(line, "],\"egress_seen\":", result->egress_seen);
+}
+
 static void add_result(struct audit_line *line, const struct nacre_result *result)
 {
     const char *comma = "";
@@ -273,6 +294,7 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
         add_denial(line, &result->denials[i]);
     }
     add_count(line, "],\"denials_seen\":", result->denials_seen);
+    add_egress(line, result);
 }
 
 void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
@@ -293,7 +315,8 @@ void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
     audit_line_add(line, ",\"mechanisms\":null,\"outcome\":null,\"exit_status\":null,"
                          "\"signal\":null,\"output_cut\":null,\"degraded\":null,"
                          "\"waived\":null,\"usage\":null,"
-                         "\"denials\":null,\"denials_seen\":null");
+                         "\"denials\":null,\"denials_seen\":null,\"egress\":null,"
+                         "\"egress_seen\":null");
     add_name(line, ",\"error\":{\"status\":", nacre_status_name(failure->status));
     nacre_error_print(failure, text, sizeof(text));
     audit_line_add(line, ",\"text\":");

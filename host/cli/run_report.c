@@ -89,6 +89,28 @@ static json_t *denials_json(const struct cli_ran *ran)
     return list;
 }
 
+static json_t *egress_json(const struct nacre_result *result)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < result->egress_count; i++) {
+        const struct nacre_egress_record *record = &result->egress[i];
+        json_t *item = json_pack(
+            "{s:o, s:o, s:i, s:b, s:o, s:o, s:o, s:o, s:o}",
+            "method", cli_json_text(record->method), "host", cli_json_text(record->host),
+            "port", (int)record->port, "sent", (int)record->sent,
+            "code", cli_json_text(record->code), "status", number(record->status),
+            "hops", number(record->hops), "bytes_sent", number(record->bytes_sent),
+            "bytes_received", number(record->bytes_received));
+
+        if (json_array_append_new(list, item) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 /* What the policy asked for and --waive let go, as --waive spells it. */
 static json_t *waived_json(uint32_t waived)
 {
@@ -133,7 +155,7 @@ json_t *cli_run_json(const struct cli_ran *ran)
         nacre_result_exit(result), "signal", result->signal);
     json_t *rest = json_pack(
         "{s:b, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, "
-        "s:{s:o, s:o, s:s}, s:o, s:o, s:o}",
+        "s:{s:o, s:o, s:s}, s:o, s:o, s:o, s:o, s:o}",
         "output_cut", (int)result->output_cut,
         "level", nacre_level_name(ran->policy->level),
         "unsandboxed", (int)result->unsandboxed,
@@ -153,7 +175,9 @@ json_t *cli_run_json(const struct cli_ran *ran)
             "kind", kind_name(ran->tool->kind),
         "mechanisms", cli_json_mechanisms(result->mechanisms, result->mechanism_count),
         "denials", denials_json(ran),
-        "denials_seen", number(result->denials_seen));
+        "denials_seen", number(result->denials_seen),
+        "egress", egress_json(result),
+        "egress_seen", number(result->egress_seen));
 
     if (!object || !rest || set_stream(object, "stdout", &result->output) != 0 ||
         set_stream(object, "stderr", &result->errors) != 0 ||
