@@ -175,11 +175,11 @@ static const struct nacre_wasi_function *wasi_function(const struct wt_sections 
     uint32_t count;
     const struct nacre_wasi_function *rows = nacre_wasi_functions(&count);
 
-    if (import->kind != WT_FUNCTION ||
-        !wt_name_is(&sections->in, import->module, NACRE_WASI_MODULE))
+    if (import->kind != WT_FUNCTION)
         return NULL;
     for (uint32_t i = 0; i < count; i++)
-        if (wt_name_is(&sections->in, import->name, rows[i].name))
+        if (wt_name_is(&sections->in, import->module, rows[i].module) &&
+            wt_name_is(&sections->in, import->name, rows[i].name))
             return &rows[i];
     return NULL;
 }
@@ -204,8 +204,9 @@ static void judge_imports(const struct wt_sections *sections,
             item->known = true;
             item->capability = row->capability;
         } else if (text->used == 0) {
-            wt_text_add(text, "imports %s as %.60s; preview 1 has ", row->name,
-                        item->signature);
+            wt_text_add(text, "imports %s as %.60s; %s has ", row->name, item->signature,
+                        strcmp(row->module, NACRE_WASI_MODULE) == 0 ? "preview 1"
+                                                                    : "nacre");
             say_letters(row->signature, text);
         }
     }

@@ -35,6 +35,28 @@ static void copy_text(char *ret_text, size_t size, const char *from, size_t from
     ret_text[used] = '\0';
 }
 
+/* The policy's line on the network, or the default in its place. */
+static struct nacre_place network_place(const struct nacre_plan *plan)
+{
+    static const char rule[] = "capabilities.network";
+
+    for (uint32_t i = 0; i < plan->decision_count; i++)
+        if (strncmp(plan->decisions[i].rule, rule, sizeof(rule) - 1) == 0)
+            return plan->decisions[i].place;
+    return (struct nacre_place){ 0 };
+}
+
+/* A request to `host` that was not made, because there is no network at all. */
+static void deny_network(const char *host, const struct nacre_plan *plan,
+                         struct nacre_denial *denial)
+{
+    denial->place = network_place(plan);
+    (void)snprintf(denial->rule, sizeof(denial->rule), "capabilities.network.mode");
+    (void)snprintf(denial->path, sizeof(denial->path), "%s", host);
+    (void)snprintf(denial->fix, sizeof(denial->fix),
+                   "mode: allowlist, and the host on allowed_hosts");
+}
+
 static void copy_denials(const struct nacre_wasi_record *record,
                          const struct nacre_plan *plan, struct nacre_result *result)
 {
@@ -52,7 +74,9 @@ static void copy_denials(const struct nacre_wasi_record *record,
         (void)nacre_text_show(path, sizeof(path), seen.path,
                               strnlen(seen.path, sizeof(seen.path)));
         (void)snprintf(denial.rule, sizeof(denial.rule), "capabilities.filesystem");
-        if (seen.mount < plan->mount_count) {
+        if (strcmp(denial.code, "no-network") == 0) {
+            deny_network(path, plan, &denial);
+        } else if (seen.mount < plan->mount_count) {
             const char *guest = plan->mounts[seen.mount].guest;
 
             denial.place = plan->mounts[seen.mount].place;

@@ -16,8 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const struct nacre_wasi_function *nacre_wasi_functions(uint32_t *ret_count)
 {
     static const struct nacre_wasi_function rows[] = {
-        { "fd_write", "iiii:i", NACRE_CAPABILITY_OUTPUT, NULL },
-        { "proc_exit", "i:", NACRE_CAPABILITY_PROCESS, NULL },
+        { NACRE_WASI_MODULE, "fd_write", "iiii:i", NACRE_CAPABILITY_OUTPUT, NULL },
+        { NACRE_WASI_MODULE, "proc_exit", "i:", NACRE_CAPABILITY_PROCESS, NULL },
     };
 
     *ret_count = NACRE_COUNT(rows);

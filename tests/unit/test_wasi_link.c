@@ -12,10 +12,11 @@
 
 #include "in_child.h"
 #include "nacre/buf.h"
+#include "nacre/door_wire.h"
 #include "wasi_guest.h"
 #include "wasmtime_api.h"
 
-/* (import "wasi..." "name" (func $name (param i32 i64) (result i32))) for each row. */
+/* (import "module" "name" (func $name (param i32 i64) (result i32))) for each row. */
 static void add_imports(struct nacre_buf *wat)
 {
     uint32_t count;
@@ -27,7 +28,7 @@ static void add_imports(struct nacre_buf *wat)
 
         assert_int_equal(
             nacre_buf_addf(wat, &err, "(import \"%s\" \"%s\" (func $%s (param",
-                           NACRE_WASI_MODULE, functions[i].name, functions[i].name),
+                           functions[i].module, functions[i].name, functions[i].name),
             NACRE_OK);
         for (; *letter != ':'; letter++)
             assert_int_equal(nacre_buf_addf(wat, &err, *letter == 'I' ? " i64" : " i32"),
@@ -43,6 +44,7 @@ static const char body[] =
     "(func (export \"bad\") (result i32) (call $fd_close (i32.const 77)))"
     "(func (export \"wide\") (result i32)"
     "  (call $fd_seek (i32.const 77) (i64.const -1) (i32.const 0) (i32.const 0)))"
+    "(func (export \"own\") (result i32) (call $http_close (i32.const 1)))"
     "(func (export \"leave\") (result i32)"
     "  (call $proc_exit (i32.const 42)) (i32.const 1)))";
 
@@ -94,6 +96,8 @@ static void every_row_links_returns_and_unwinds(void **state)
     assert_int_equal(result, P1_BADF);
     assert_null(invoke(context, &instance, "wide", &result));
     assert_int_equal(result, P1_BADF);
+    assert_null(invoke(context, &instance, "own", &result));
+    assert_int_equal(result, NACRE_HTTP_BAD_HANDLE);
     trap = invoke(context, &instance, "leave", &result);
     assert_non_null(trap);
     assert_int_equal(guest.record.ending, NACRE_WASI_EXITED);

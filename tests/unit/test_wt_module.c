@@ -15,13 +15,14 @@
 #include "wt_engine.h"
 #include "wt_module.h"
 
-/* The shims' table, played by three rows of it. */
+/* The shims' table, played by four rows of it. */
 const struct nacre_wasi_function *nacre_wasi_functions(uint32_t *ret_count)
 {
     static const struct nacre_wasi_function rows[] = {
-        { "fd_write", "iiii:i", NACRE_CAPABILITY_OUTPUT, NULL },
-        { "clock_time_get", "iIi:i", NACRE_CAPABILITY_CLOCK, NULL },
-        { "proc_exit", "i:", NACRE_CAPABILITY_PROCESS, NULL },
+        { NACRE_WASI_MODULE, "fd_write", "iiii:i", NACRE_CAPABILITY_OUTPUT, NULL },
+        { NACRE_WASI_MODULE, "clock_time_get", "iIi:i", NACRE_CAPABILITY_CLOCK, NULL },
+        { NACRE_WASI_MODULE, "proc_exit", "i:", NACRE_CAPABILITY_PROCESS, NULL },
+        { NACRE_WASI_OWN_MODULE, "http_close", "i:i", NACRE_CAPABILITY_NETWORK, NULL },
     };
 
     *ret_count = NACRE_COUNT(rows);
@@ -91,6 +92,9 @@ static const char everything[] =
     "  (import \"env\" \"fd_write\" (func (param i32 i32 i32 i32) (result i32)))\n"
     "  (import \"env\" \"limit\" (global i64))\n"
     "  (import \"env\" \"t\" (table 3 9 funcref))\n"
+    "  (import \"nacre\" \"http_close\" (func (param i32) (result i32)))\n"
+    "  (import \"nacre\" \"fd_write\" (func (param i32 i32 i32 i32) (result i32)))\n"
+    "  (import \"nacre\" \"http_dance\" (func))\n"
     "  (table $own 5 funcref)\n"
     "  (memory $mem 2 16)\n"
     "  (global $g (mut f32) (f32.const 1.5))\n"
@@ -124,6 +128,9 @@ static void a_module_is_described_as_it_is(void **state)
         { "env", "fd_write", "(i32, i32, i32, i32) -> i32", 'f', false, 0 },
         { "env", "limit", "i64", 'g', false, 0 },
         { "env", "t", "3..9 funcref", 't', false, 0 },
+        { "nacre", "http_close", "(i32) -> i32", 'f', true, NACRE_CAPABILITY_NETWORK },
+        { "nacre", "fd_write", "(i32, i32, i32, i32) -> i32", 'f', false, 0 },
+        { "nacre", "http_dance", "() -> ()", 'f', false, 0 },
     };
     static const struct {
         const char *name, *signature;
@@ -291,6 +298,8 @@ static const struct {
     { "(module (import \"wasi_snapshot_preview1\" \"proc_exit\""
       " (func (param i32) (result i32))))",
       "imports proc_exit as (i32) -> i32; preview 1 has (i32) -> ()" },
+    { "(module (import \"nacre\" \"http_close\" (func (param i64) (result i32))))",
+      "imports http_close as (i64) -> i32; nacre has (i32) -> i32" },
     { "(module (func (export \"_start\") (param i32)))",
       "exports _start as (i32) -> (); a command's is () -> ()" },
 };

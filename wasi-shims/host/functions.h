@@ -52,9 +52,18 @@
     X(sock_send, "iiiii:i", NETWORK)                \
     X(sock_shutdown, "ii:i", NETWORK)
 
+/* Module "nacre": see nacre_http_abi.h. */
+#define WS_OWN_FUNCTION_MAP(X)           \
+    X(http_request, "ii:i", NETWORK)     \
+    X(http_headers, "iiii:i", NETWORK)   \
+    X(http_read, "iiii:i", NETWORK)      \
+    X(http_error, "iii:i", NETWORK)      \
+    X(http_close, "i:i", NETWORK)
+
 #define X(name, signature, capability) \
     int ws_##name(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells);
 WS_FUNCTION_MAP(X)
+WS_OWN_FUNCTION_MAP(X)
 #undef X
 
 #endif

@@ -54,12 +54,11 @@ enum nacre_status nacre_wasi_link(struct wasmtime_linker *linker, struct nacre_e
     const struct nacre_wasi_function *functions = nacre_wasi_functions(&count);
 
     for (uint32_t i = 0; i < count; i++) {
-        const char *name = functions[i].name;
+        const char *module = functions[i].module, *name = functions[i].name;
         void *env = (void *)(uintptr_t)&functions[i];
         wasm_functype_t *type = make_type(functions[i].signature);
         wasmtime_error_t *error = wasmtime_linker_define_func_unchecked(
-            linker, NACRE_WASI_MODULE, strlen(NACRE_WASI_MODULE), name, strlen(name),
-            type, enter, env, NULL);
+            linker, module, strlen(module), name, strlen(name), type, enter, env, NULL);
 
         wasm_functype_delete(type);
         if (error) {

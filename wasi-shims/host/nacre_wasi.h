@@ -11,7 +11,7 @@
 #include "nacre/result.h"
 
 /*
- * WASI preview1 for one sandbox.  Nothing here knows the engine (link.c alone does)
+ * WASI preview1 and nacre's own calls for one sandbox.  Nothing here knows the engine (link.c alone does)
  * and nothing is global: one struct nacre_wasi serves one guest at a time.
  *
  * It trusts its configuration and nothing that comes from the guest: every pointer
@@ -43,6 +43,9 @@ struct nacre_wasi_config {
     int scratch_fd;            /* where private directories are made; -1: none are */
     uint64_t open_files_max;   /* beyond stdio and preopens */
     uint64_t scratch_bytes_max, scratch_files_max;
+    bool has_door;             /* false: every request is answered DENIED */
+    int door_fd;               /* a stream socket to the guest's door (nacre/door_wire.h),
+                                  borrowed */
     bool without_openat2;      /* tests only: take the fallback walk */
 };
 
@@ -56,8 +59,9 @@ enum nacre_wasi_ending {
 struct nacre_wasi_denial {
     uint32_t mount;    /* index; UINT32_MAX when no mount was concerned */
     char code[24];     /* denied-path, covered-path, read-only, escape, special-file,
-                          kernel-filesystem, open-files, scratch-full */
-    char path[228];    /* as far as it fits, made fit to print */
+                          kernel-filesystem, open-files, scratch-full, no-network */
+    char path[228];    /* or the host that was asked for; as far as it fits, made fit to
+                          print */
 };
 
 /* What has happened so far.  Lives in memory that outlives the process that runs
@@ -97,8 +101,8 @@ NACRE_OWNED(nacre_wasi)
 
 /* A fresh fd table: 0, 1, 2, then a preopen for each mount.  Nothing of an earlier
  * run is left.  end() closes what the guest opened and removes what it made in
- * private directories; its failure (they could not be emptied) means that this
- * wasi may not be used again. */
+ * private directories; its failure (they could not be emptied, or the line to the door
+ * was left in the middle of a message) means that this wasi may not be used again. */
 NACRE_MUST_CHECK enum nacre_status nacre_wasi_begin(struct nacre_wasi *wasi,
                                                     const struct nacre_wasi_call *call,
                                                     struct nacre_error *err);
@@ -117,17 +121,20 @@ union nacre_wasi_cell {
 #define NACRE_WASI_UNWIND (-1) /* leave the guest now: record->ending says why */
 
 struct nacre_wasi_function {
+    const char *module;    /* NACRE_WASI_MODULE or NACRE_WASI_OWN_MODULE */
     const char *name;      /* path_open */
     const char *signature; /* one letter a parameter, i = i32, I = i64, then ':' and the
                               results: "iiiiiIIii:i" */
     enum nacre_capability capability;
-    /* The WASI errno, or NACRE_WASI_UNWIND.  The caller stores it as the result. */
+    /* The WASI errno (in our own module: enum nacre_http_code), or NACRE_WASI_UNWIND.
+     * The caller stores it as the result. */
     int (*call)(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells);
 };
 
 #define NACRE_WASI_MODULE "wasi_snapshot_preview1"
+#define NACRE_WASI_OWN_MODULE "nacre"
 
-/* The whole of preview1, one row a function. */
+/* The whole of preview1 and of our own module, one row a function. */
 const struct nacre_wasi_function *nacre_wasi_functions(uint32_t *ret_count);
 
 /* Register every row with a wasmtime linker (link.c).  The store's data must be the

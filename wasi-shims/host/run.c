@@ -112,6 +112,7 @@ enum nacre_status nacre_wasi_begin(struct nacre_wasi *wasi,
     wasi->scratch_bytes = 0;
     wasi->scratch_files = 0;
     wasi->cpu_base_ns = 0;
+    ws_http_begin(wasi);
     if (!ws_files_begin(wasi))
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the table of open files");
     wasi->running = true;
@@ -120,8 +121,11 @@ enum nacre_status nacre_wasi_begin(struct nacre_wasi *wasi,
 
 enum nacre_status nacre_wasi_end(struct nacre_wasi *wasi, struct nacre_error *err)
 {
+    enum nacre_status line = ws_http_end(wasi, err), status;
+
     assert(wasi->running);
     wasi->running = false;
     ws_files_end(wasi);
-    return ws_scratch_end(wasi, err);
+    status = ws_scratch_end(wasi, err);
+    return status == NACRE_OK ? line : status;
 }

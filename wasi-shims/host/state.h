@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "http.h"
 #include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/path.h"
@@ -81,6 +82,7 @@ struct nacre_wasi {
     bool running;
     uint64_t scratch_bytes, scratch_files; /* used by this run */
     uint64_t cpu_base_ns;                  /* CPU clocks start at the first question */
+    struct ws_http http;
 };
 
 /* ---- decoding ---- */
