@@ -1,8 +1,9 @@
 #ifndef DOOR_DOOR_H
 #define DOOR_DOOR_H
 
-#include <ares.h>
-#include <curl/curl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "loop.h"
 #include "nacre/door.h"
@@ -30,24 +31,48 @@ struct door_token {
 
 struct door {
     struct door_loop *loop;
-    int control;
+    struct door_watch control; /* the socket to the host: the door ends when it does */
     struct nacre_egress egress;
     struct door_secret *secrets;
     uint32_t secret_count;
     struct door_token *tokens;
     uint32_t token_count;
     struct nacre_leaks *leaks; /* values and patterns; NULL: nothing is scanned */
-    CURLM *multi;
+    struct nacre_leaks *scrub; /* the values alone, out of what comes back; NULL: none */
+    struct door_fetcher *fetcher;
     struct door_resolver *resolver;
     struct door_ca *ca;        /* for hosts of way INTERCEPT; or NULL */
 
-    /* The run under way; outside of one nothing is sent. */
+    /* The runs under way (a kept sandbox may have several commands); outside of them
+     * nothing is sent. */
+    uint32_t runs;
     bool running;
-    uint64_t deadline_ns;
+    uint64_t deadline_ns; /* of the last of them */
     uint64_t requests;
+    uint64_t *minute_ns;  /* when the last requests_per_minute_max of them were let go */
+    uint64_t minute_next;
     /* What it did, until end() takes it. */
     struct nacre_result *done; /* denials, egress records, leak tally */
 };
+
+/* ---- the host's orders (control.c) ---- */
+
+/* Whatever the host has sent so far is done.  A guest may be quicker than the order that
+ * lets its run begin: who finds `running` false calls this and looks again. */
+void door_control_drain(struct door *door);
+
+/* ---- the process (cage.c) ---- */
+
+/* At the start, and once everything is open that it needs. */
+NACRE_MUST_CHECK enum nacre_status door_cage_begin(struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status door_cage_close(struct nacre_error *err);
+
+/* The system's CA certificates in one file; NULL: there is none. */
+const char *door_ca_bundle(void);
+
+/* Memory that is locked, in no dump and wiped; NULL when it can't be had.  For values. */
+void *door_locked_new(size_t count);
+void door_locked_free(void *bytes, size_t count); /* accepts NULL */
 
 /* ---- what was done (record.c) ---- */
 
@@ -56,12 +81,20 @@ void door_record(struct door *door, const struct nacre_egress_record *record);
 /* A refusal, for the result's denials. */
 void door_denied(struct door *door, const struct nacre_egress_verdict *verdict,
                  const char *host);
-/* May one more request begin?  Counts it.  False: over requests_max or the rate; `text`
- * receives the sentence. */
+/* May one more request begin?  Counts it.  False: outside of a run, over requests_max or
+ * over the rate; `text` receives the sentence. */
 bool door_admit(struct door *door, char *ret_text, size_t size);
+/* What the scan found in something outbound; true: it may not leave. */
+bool door_leaked(struct door *door, const struct nacre_leak_counts *counts,
+                 enum nacre_leak_class worst);
+/* A code's name, as records have it. */
+const char *door_code_name(enum nacre_http_code code);
 
 /* ---- where a name leads (resolve.c) ---- */
 
+NACRE_MUST_CHECK enum nacre_status door_resolver_new(struct door *door,
+                                                     struct door_resolver **ret_resolver,
+                                                     struct nacre_error *err);
 #define DOOR_ADDRESSES_MAX 32
 struct door_addresses {
     struct nacre_address items[DOOR_ADDRESSES_MAX];
@@ -82,6 +115,10 @@ NACRE_MUST_CHECK enum nacre_status door_lookup(struct door *door, const char *na
 void door_lookup_free(struct door_lookup *lookup);
 
 /* ---- one request from asking to answer (fetch.c) ---- */
+
+NACRE_MUST_CHECK enum nacre_status door_fetcher_new(struct door *door,
+                                                    struct door_fetcher **ret_fetcher,
+                                                    struct nacre_error *err);
 
 struct door_fetch;
 
@@ -123,11 +160,12 @@ void door_fetch_free(struct door_fetch *fetch); /* ends it, wherever it is; acce
 
 /* ---- who comes in ---- */
 
-/* Each takes over the fd.  guest.c: nacre/door_wire.h; proxy.c: kinds PROXY and HTTP;
+/* Each takes over the fd, which with NACRE_DOOR_LISTEN in its kind is a listening one.
+ * guest.c: nacre/door_wire.h; proxy.c: kinds PROXY and HTTP;
  * tls.c: kind TLS. */
 void door_guest_serve(struct door *door, int fd);
 void door_proxy_serve(struct door *door, int fd, int kind);
-void door_tls_serve(struct door *door, int fd);
+void door_tls_serve(struct door *door, int fd, int kind);
 /* Close all of them, at the end of a run: guests' sockets stay, their responses go. */
 void door_guests_end(struct door *door);
 void door_clients_end(struct door *door);

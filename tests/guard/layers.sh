@@ -36,7 +36,8 @@ judge_system() { # PLACE FOLDER HEADER
     case $3 in
     yaml.h | pcre2.h) allowed="host/policy host/decide" ;;
     wasmtime.h | wasmtime/* | wasm.h | wasi.h) allowed="backends/wasm wasi-shims/host" ;;
-    curl/*) allowed="host/egress backends/docker" ;;
+    curl/*) allowed="host/door backends/docker" ;;
+    ares.h | openssl/*) allowed="host/door" ;;
     jansson.h)
         allowed="host/plan host/audit host/run host/keeper host/cli host/serve"
         allowed+=" backends/docker" ;;

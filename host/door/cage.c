@@ -1,0 +1,142 @@
+/*
+ * What the process does without.  It needs sockets, a CA bundle and memory; a bug in TLS,
+ * HTTP or DNS code shall find nothing else.
+ */
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "door.h"
+#include "nacre/own.h"
+
+#define DATA_BYTES_MAX ((rlim_t)2 << 30)
+#define OPEN_FILES 4096 /* two for each of 500 connections, and room */
+
+/* As in backends/shared/landlock.c, of which this needs a small part. */
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+#define LANDLOCK_VERSION 1U
+#define LANDLOCK_PATH_BENEATH 1
+#define LANDLOCK_READ_FILE (1U << 2)
+#define LANDLOCK_FS_ABI_1 ((UINT64_C(1) << 13) - 1)
+
+static const char *const bundles[] = {
+    "/etc/ssl/certs/ca-certificates.crt", /* Debian, Ubuntu, Alpine, Arch */
+    "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora, RHEL */
+    "/etc/ssl/ca-bundle.pem",             /* SUSE */
+    "/etc/ssl/cert.pem",
+};
+
+const char *door_ca_bundle(void)
+{
+    for (size_t i = 0; i < NACRE_COUNT(bundles); i++) {
+        if (access(bundles[i], R_OK) == 0)
+            return bundles[i];
+    }
+    return NULL;
+}
+
+static bool limit(int what, rlim_t most)
+{
+    struct rlimit now;
+
+    if (getrlimit((__rlimit_resource_t)what, &now) != 0)
+        return false;
+    if (now.rlim_max == RLIM_INFINITY || now.rlim_max > most)
+        now.rlim_max = most;
+    now.rlim_cur = now.rlim_max;
+    return setrlimit((__rlimit_resource_t)what, &now) == 0;
+}
+
+enum nacre_status door_cage_begin(struct nacre_error *err)
+{
+    /* Closed to ptrace and /proc/PID/mem of the same user, and no core. */
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || !limit(RLIMIT_CORE, 0) ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "the door can't close its memory to others");
+    if (!limit(RLIMIT_NOFILE, OPEN_FILES) || !limit(RLIMIT_DATA, DATA_BYTES_MAX) ||
+        !limit(RLIMIT_FSIZE, 0))
+        return nacre_fail(err, NACRE_ERR_IO, "the door can't limit itself");
+    return NACRE_OK;
+}
+
+static enum nacre_status drop_capabilities(struct nacre_error *err)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct none[2] = { 0 };
+
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
+        syscall(SYS_capset, &header, none) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "the door can't give up its capabilities");
+    return NACRE_OK;
+}
+
+static bool allow_reading(int ruleset, const char *path)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_PATH | O_CLOEXEC);
+    struct {
+        uint64_t allowed;
+        int32_t parent_fd;
+    } __attribute__((packed)) beneath = { .allowed = LANDLOCK_READ_FILE, .parent_fd = fd };
+
+    return fd < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_PATH_BENEATH,
+                             &beneath, 0) == 0;
+}
+
+/* A second wall, where the kernel has it: of all files the CA bundle alone, to be read. */
+static enum nacre_status shut_files(struct nacre_error *err)
+{
+    uint64_t handled = LANDLOCK_FS_ABI_1;
+    NACRE_AUTO(nacre_fd_guard) int ruleset = -1;
+    const char *bundle = door_ca_bundle();
+
+    if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION) < 1)
+        return NACRE_OK;
+    ruleset = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+    if (ruleset < 0 || (bundle && !allow_reading(ruleset, bundle)) ||
+        syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "landlock does not take the door");
+    return NACRE_OK;
+}
+
+enum nacre_status door_cage_close(struct nacre_error *err)
+{
+    enum nacre_status status = shut_files(err);
+
+    /* No process and no thread of its own any more: names are never looked up by one. */
+    if (status == NACRE_OK && !limit(RLIMIT_NPROC, 0))
+        status = nacre_fail(err, NACRE_ERR_IO, "the door can't limit itself");
+    return status == NACRE_OK ? drop_capabilities(err) : status;
+}
+
+void *door_locked_new(size_t count)
+{
+    void *bytes = mmap(NULL, count ? count : 1, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (bytes == MAP_FAILED)
+        return NULL;
+    if (mlock(bytes, count ? count : 1) != 0) {
+        (void)munmap(bytes, count ? count : 1);
+        return NULL;
+    }
+    (void)madvise(bytes, count ? count : 1, MADV_DONTDUMP);
+    return bytes;
+}
+
+void door_locked_free(void *bytes, size_t count)
+{
+    if (!bytes)
+        return;
+    explicit_bzero(bytes, count);
+    (void)munmap(bytes, count ? count : 1);
+}
