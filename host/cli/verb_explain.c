@@ -25,7 +25,7 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_WAIVE] = CLI_OPTION_WAIVE,
     [OPT_PATH] = { "--path", .kind = CLI_TEXT, .value = "PATH", .offer = CLI_OFFER_FILES,
                    .help = "may a guest read and write this path (as it sees it)?" },
-    [OPT_HOST] = { "--host", .kind = CLI_TEXT, .value = "HOST[:PORT]",
+    [OPT_HOST] = { "--host", .kind = CLI_TEXT, .value = "HOST[:PORT]|URL",
                    .help = "may a guest reach this host?" },
     [OPT_COMMAND] = { "--command", .kind = CLI_TEXT, .value = "COMMAND",
                       .help = "may a guest run this shell command?" },
@@ -101,7 +101,8 @@ static enum nacre_status ask(const struct explain *explain, int option,
         return nacre_explain_path(explain->policy, &explain->request.request, text,
                                   is_file(text), ret_answer, err);
     if (option == OPT_HOST)
-        return nacre_explain_host(explain->policy, text, ret_answer, err);
+        return nacre_explain_host(explain->policy, &explain->request.request, text,
+                                  ret_answer, err);
     return nacre_explain_command(explain->policy, text, ret_answer, err);
 }
 

@@ -101,9 +101,16 @@ enum nacre_status nacre_plan_copy(const struct nacre_plan *plan,
                                   struct nacre_plan **ret_plan, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *copy = calloc(1, sizeof(*copy));
+    enum nacre_status status;
 
     if (!copy)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a plan");
+    status = nacre_egress_copy(&plan->egress, &copy->egress, err);
+    if (status != NACRE_OK)
+        return status;
+    copy->injection = plan->injection;
+    copy->leak_scan = plan->leak_scan;
+    copy->leak_patterns = plan->leak_patterns;
     copy->level = plan->level;
     copy->runtime = plan->runtime;
     copy->full_tree = plan->full_tree;

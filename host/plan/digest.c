@@ -45,6 +45,49 @@ static void add_container(struct nacre_hasher *hasher,
     add_list(hasher, container->ulimits);
 }
 
+static void add_hosts(struct nacre_hasher *hasher, const struct nacre_egress_host *hosts,
+                      uint32_t count)
+{
+    nacre_hash_add_u64(hasher, count);
+    for (uint32_t i = 0; i < count; i++) {
+        nacre_hash_add_text(hasher, hosts[i].name);
+        nacre_hash_add_u64(hasher, hosts[i].below);
+        nacre_hash_add_u64(hasher, hosts[i].port);
+        nacre_hash_add_u64(hasher, hosts[i].way);
+    }
+}
+
+static void add_egress(struct nacre_hasher *hasher, const struct nacre_egress *egress)
+{
+    const uint64_t numbers[] = {
+        egress->mode,
+        egress->block_private,
+        egress->scan,
+        egress->patterns,
+        egress->way,
+        egress->limits.header_bytes_max,
+        egress->limits.body_bytes_max,
+        egress->limits.redirects_max,
+        egress->limits.requests_max,
+        egress->limits.requests_per_minute_max,
+        egress->limits.connections_max,
+        egress->secret_count,
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(numbers); i++)
+        nacre_hash_add_u64(hasher, numbers[i]);
+    add_hosts(hasher, egress->allowed, egress->allowed_count);
+    add_hosts(hasher, egress->denied, egress->denied_count);
+    for (uint32_t i = 0; i < egress->secret_count; i++) {
+        nacre_hash_add_text(hasher, egress->secrets[i].name);
+        add_hosts(hasher, egress->secrets[i].hosts, egress->secrets[i].host_count);
+    }
+    nacre_hash_add_u64(hasher, egress->resolvers != NULL);
+    add_list(hasher, egress->resolvers);
+    nacre_hash_add_u64(hasher, egress->fixed_hosts != NULL);
+    add_list(hasher, egress->fixed_hosts);
+}
+
 struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
                                        const struct nacre_request *request,
                                        const struct nacre_plan *plan)
@@ -52,7 +95,7 @@ struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
     struct nacre_hasher hasher;
 
     nacre_hash_init(&hasher);
-    nacre_hash_add_text(&hasher, "nacre plan 2");
+    nacre_hash_add_text(&hasher, "nacre plan 3");
     nacre_hash_add(&hasher, policy->digest.bytes, sizeof(policy->digest.bytes));
     nacre_hash_add_u64(&hasher, plan->level);
     nacre_hash_add_u64(&hasher, plan->runtime);
@@ -82,6 +125,10 @@ struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
     nacre_hash_add_u64(&hasher, plan->scope);
     nacre_hash_add_text(&hasher, plan->scope_key);
     add_container(&hasher, &plan->container);
+    add_egress(&hasher, &plan->egress);
+    nacre_hash_add_u64(&hasher, plan->injection);
+    nacre_hash_add_u64(&hasher, plan->leak_scan);
+    nacre_hash_add_u64(&hasher, plan->leak_patterns);
     nacre_hash_add_text(&hasher, request->session);
     nacre_hash_add_text(&hasher, request->agent);
     return nacre_hash_end(&hasher);

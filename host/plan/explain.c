@@ -5,82 +5,171 @@
 #include <string.h>
 
 #include "draft.h"
-#include "nacre/decide.h"
 #include "nacre/text.h"
-
-/* What follows a verdict of the policy that this build can't enforce. */
-#define NO_NETWORK                                                                       \
-    "; this build can't open the network yet, so a run that needs it is refused"
+#include "network.h"
 
 /* ---- hosts ---- */
 
-static void host_open_mode(const struct nacre_policy *policy, const char *host,
-                           struct nacre_answer *answer)
+/* The line that a verdict without a place of its own came from. */
+static struct nacre_place place_of(const struct nacre_policy *policy, const char *rule)
+{
+    if (strcmp(rule, RULE_NET_MODE) == 0)
+        return policy->network.mode_place;
+    if (strcmp(rule, RULE_HOSTS) == 0)
+        return policy->network.allowed_hosts.place;
+    if (strcmp(rule, RULE_PRIVATE) == 0 &&
+        policy->network.block_private_ips.place.line > 0)
+        return policy->network.block_private_ips.place;
+    if (strcmp(rule, RULE_PRIVATE) == 0)
+        return policy->network.ssrf_enabled.place;
+    return (struct nacre_place){ 0 };
+}
+
+static void open_mode(const struct nacre_policy *policy, struct nacre_answer *answer)
 {
     if (policy->network.mode_place.line > 0)
         nacre_answer_change(answer, policy, policy->network.mode_place, "deny",
                             "allowlist");
     else
         nacre_answer_fix(answer, "add under spec.capabilities.network: mode: allowlist");
-    for (size_t i = 0; i < policy->network.allowed_hosts.count; i++)
-        if (nacre_host_matches(policy->network.allowed_hosts.items[i].text, host))
-            return;
-    nacre_answer_add(answer, policy->network.allowed_hosts.place, "capabilities.network",
-                     "allowed_hosts", host);
 }
 
-static void host_in_list(const struct nacre_policy *policy, const char *host,
-                         const char *shown, struct nacre_answer *answer)
+/* An entry that opens exactly this; its port where it is not one of the usual two. */
+static void open_host(const struct nacre_policy *policy, const char *name, uint16_t port,
+                      struct nacre_answer *answer)
+{
+    struct nacre_egress_host host = { .name = (char *)name };
+    char text[NACRE_EGRESS_HOST_TEXT];
+
+    host.is_address = nacre_address_parse(name, strlen(name), &host.address);
+    host.port = port == 80 || port == 443 ? 0 : port;
+    nacre_answer_add(answer, policy->network.allowed_hosts.place, "capabilities.network",
+                     "allowed_hosts", nacre_egress_host_text(&host, text));
+}
+
+static void open_private(const struct nacre_policy *policy, struct nacre_answer *answer)
+{
+    const struct nacre_flag *flag = &policy->network.block_private_ips;
+
+    if (flag->place.line > 0)
+        nacre_answer_change(answer, policy, flag->place, "true", "false");
+    else
+        nacre_answer_fix(answer, "add under spec." RULE_SSRF ": block_private_ips: false");
+}
+
+/* Every entry that opens it, each of which would alone. */
+static void close_hosts(const struct nacre_policy *policy,
+                        const struct nacre_egress *egress, const char *name,
+                        uint16_t port, struct nacre_answer *answer)
 {
     const struct nacre_rules *rules = &policy->network.allowed_hosts;
 
-    for (size_t i = 0; i < rules->count; i++) {
-        char rule[NACRE_SHOWN];
+    for (size_t item = 0; item < rules->count; item++)
+        for (uint32_t i = 0; i < egress->allowed_count; i++) {
+            char rule[NACRE_SHOWN];
 
-        if (!nacre_host_matches(rules->items[i].text, host))
-            continue;
-        (void)nacre_text_shown(rule, rules->items[i].text);
-        if (!answer->allowed)
-            nacre_answer_say(answer, RULE_HOSTS, i + 1, rules->items[i].place,
-                             "%s is allowed by %s" NO_NETWORK, shown, rule);
-        nacre_answer_fix(answer, "remove '%s' from allowed_hosts (line %d)", rule,
-                         rules->items[i].place.line);
-        answer->allowed = true;
-    }
-    if (answer->allowed)
-        return;
-    nacre_answer_say(answer, rules->place.line > 0 ? RULE_HOSTS : RULE_NET_MODE, 0,
-                     rules->place.line > 0 ? rules->place : policy->network.mode_place,
-                     "%s is denied: no entry of allowed_hosts matches it", shown);
-    nacre_answer_add(answer, rules->place, "capabilities.network", "allowed_hosts", host);
+            if (egress->allowed[i].index != item ||
+                !nacre_egress_host_covers(&egress->allowed[i], name, port))
+                continue;
+            nacre_answer_fix(answer, "remove '%s' from allowed_hosts (line %d)",
+                             nacre_text_shown(rule, rules->items[item].text),
+                             rules->items[item].place.line);
+            break;
+        }
 }
 
-enum nacre_status nacre_explain_host(const struct nacre_policy *policy, const char *host,
-                                     struct nacre_answer *ret_answer,
+/* The smallest change that flips `verdict`. */
+static void flip(const struct nacre_policy *policy, const struct nacre_egress *egress,
+                 const struct nacre_egress_verdict *verdict, const char *name,
+                 uint16_t port, struct nacre_answer *answer)
+{
+    const char *code = verdict->code;
+    bool listed = false;
+
+    for (uint32_t i = 0; i < egress->allowed_count; i++)
+        listed |= nacre_egress_host_covers(&egress->allowed[i], name, port);
+    if (verdict->allowed && policy->network.mode == NACRE_NETWORK_ALLOW_ALL) {
+        nacre_answer_change(answer, policy, policy->network.mode_place, "allow-all",
+                            "deny");
+    } else if (verdict->allowed) {
+        close_hosts(policy, egress, name, port, answer);
+    } else if (strcmp(code, "host-denied") == 0 || strcmp(code, "address-denied") == 0) {
+        nacre_answer_fix(answer, "remove the entry from denied_hosts (line %d)",
+                         verdict->place.line);
+    } else if (strcmp(code, "address-private") == 0) {
+        open_private(policy, answer);
+    } else if (strcmp(code, "address-never") == 0) {
+        nacre_answer_fix(answer, "no change opens it");
+    } else {
+        if (policy->network.mode == NACRE_NETWORK_DENY)
+            open_mode(policy, answer);
+        if (!listed)
+            open_host(policy, name, port, answer);
+    }
+}
+
+/* How a native tool gets there. */
+static const char *way_words(enum nacre_way way)
+{
+    switch (way) {
+    case NACRE_WAY_TUNNEL:
+        return "; by tunnel: its TLS goes through unseen";
+    case NACRE_WAY_UPGRADE:
+        return "; by upgrade: call it as http://, the door speaks TLS";
+    case NACRE_WAY_INTERCEPT:
+        return "; by intercept: the door ends its TLS with a CA made for the sandbox";
+    case NACRE_WAY_NONE:
+    case NACRE_WAY_COUNT:
+        break;
+    }
+    return "";
+}
+
+static void answer_host(const struct nacre_policy *policy,
+                        const struct nacre_egress *egress, const char *name,
+                        uint16_t port, struct nacre_answer *answer)
+{
+    struct nacre_egress_verdict verdict;
+
+    nacre_egress_judge(egress, name, port, &verdict);
+    answer->allowed = verdict.allowed;
+    nacre_answer_say(answer, verdict.rule, 0,
+                     verdict.place.line > 0 ? verdict.place
+                                            : place_of(policy, verdict.rule),
+                     "%s%s", verdict.text, way_words(verdict.way));
+    flip(policy, egress, &verdict, name, port, answer);
+}
+
+enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
+                                     const struct nacre_request *request,
+                                     const char *host, struct nacre_answer *ret_answer,
                                      struct nacre_error *err)
 {
     struct nacre_answer answer = { 0 };
-    char shown[NACRE_SHOWN];
+    struct nacre_egress egress;
+    struct nacre_error why;
+    char shown[NACRE_SHOWN], name[NACRE_NAME_SIZE];
+    uint16_t port = 0;
+    enum nacre_status status = nacre_egress_asked(host, name, &port, &why);
 
     (void)nacre_text_shown(shown, host);
-    /* A host that does not match itself is not a host. */
-    if (host[0] == '*' || !nacre_host_matches(host, host))
-        return nacre_fail(
-            err, NACRE_ERR_USAGE,
-            "'%s' is not NAME or NAME:PORT; give a host without scheme or path", shown);
-    if (policy->network.mode == NACRE_NETWORK_ALLOW_ALL) {
+    if (status != NACRE_OK)
+        return nacre_fail(err, status == NACRE_ERR_PARSE ? NACRE_ERR_USAGE : status,
+                          "'%s' is not HOST, HOST:PORT or a URL: %.300s", shown, why.text);
+    if (policy->level == NACRE_LEVEL_NONE) {
         answer.allowed = true;
-        nacre_answer_say(&answer, RULE_NET_MODE, 0, policy->network.mode_place,
-                         "%s is allowed: mode is allow-all" NO_NETWORK, shown);
-        nacre_answer_change(&answer, policy, policy->network.mode_place, "allow-all",
-                            "deny");
-    } else if (policy->network.mode == NACRE_NETWORK_ALLOWLIST) {
-        host_in_list(policy, host, shown, &answer);
-    } else {
-        nacre_answer_say(&answer, RULE_NET_MODE, 0, policy->network.mode_place,
-                         "%s is denied: mode is deny" NO_NETWORK, shown);
-        host_open_mode(policy, host, &answer);
+        nacre_answer_say(&answer, "level", 0, policy->level_place,
+                         "%s is judged by nobody: at level none a command has the host's "
+                         "network", shown);
+        nacre_answer_change(&answer, policy, policy->level_place, "none", "process");
+        *ret_answer = answer;
+        return NACRE_OK;
     }
+    status = nacre_network_rules(policy, request, &egress, err);
+    if (status != NACRE_OK)
+        return status;
+    answer_host(policy, &egress, name, port ? port : 443, &answer);
+    nacre_egress_clear(&egress);
     *ret_answer = answer;
     return NACRE_OK;
 }

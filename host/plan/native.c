@@ -7,6 +7,7 @@
 #include "draft.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
+#include "network.h"
 
 static void refuse(struct draft *draft, const char *rule, const char *code,
                    const char *what, const char *fix)
@@ -162,7 +163,22 @@ static void refuse_waiver(struct draft *draft, const char *name)
             (void)snprintf(decision.fix + used, sizeof(decision.fix) - used, "%s %s",
                            i ? "," : "", waivers[i].name);
     }
+    used = strlen(decision.fix);
+    (void)snprintf(decision.fix + used, sizeof(decision.fix) - used,
+                   ", " NACRE_WAIVER_TUNNEL);
     nacre_draft_refuse(draft, CODE_BAD_WAIVER, &decision);
+}
+
+/* No feature: the hosts' own lines say what becomes of each. */
+static void waive_tunnels(struct draft *draft)
+{
+    const struct nacre_egress *egress = &draft->plan->egress;
+    bool used = nacre_egress_is_open(egress) && egress->scan &&
+                egress->way == NACRE_WAY_TUNNEL;
+
+    note(draft, "request.waive",
+         used ? NACRE_WAIVER_TUNNEL ": what goes through a tunnel is not scanned"
+              : NACRE_WAIVER_TUNNEL ": no effect: there is no tunnel that would be scanned");
 }
 
 static void waive(struct draft *draft)
@@ -173,6 +189,10 @@ static void waive(struct draft *draft)
         uint32_t mask = 0;
         char what[160];
 
+        if (strcmp(names[i], NACRE_WAIVER_TUNNEL) == 0) {
+            waive_tunnels(draft);
+            continue;
+        }
         for (size_t k = 0; k < NACRE_COUNT(waivers); k++)
             if (strcmp(waivers[k].name, names[i]) == 0)
                 mask |= waivers[k].feature;

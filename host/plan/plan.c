@@ -40,6 +40,8 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_APPARMOR, "apparmor" },
         { NACRE_FEATURE_SELINUX, "selinux" },
         { NACRE_FEATURE_WARM, "warm" },
+        { NACRE_FEATURE_EGRESS, "egress" },
+        { NACRE_FEATURE_SECRET_FILES, "secret-files" },
     };
 
     for (size_t i = 0; i < NACRE_COUNT(names); i++)
@@ -99,6 +101,7 @@ void nacre_plan_free(struct nacre_plan *plan)
     free(plan->directory);
     free(plan->scope_key);
     container_clear(&plan->container);
+    nacre_egress_clear(&plan->egress);
     for (uint32_t i = 0; i < plan->mount_count; i++) {
         free(plan->mounts[i].guest);
         free(plan->mounts[i].host);

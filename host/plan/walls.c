@@ -10,6 +10,7 @@
 #define NATIVE_ALWAYS \
     (NATIVE_LIMITS | NACRE_FEATURE_PROCESSES | NACRE_FEATURE_NO_NETWORK)
 #define NATIVE_ASKED (NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_CPU_SHARES_ANY)
+#define OUTWARD (NACRE_FEATURE_EGRESS | NACRE_FEATURE_SECRET_FILES)
 #define FILES (NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED)
 
 #define JUDGE_WALL "parsed as a shell would, judged before anything starts"
@@ -23,7 +24,8 @@ static const struct walls wasm = {
                 NACRE_FEATURE_WALL_LIMIT | NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES |
                 NACRE_FEATURE_OUTPUT_LIMIT | NACRE_FEATURE_PROCESSES |
                 NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY | FILES |
-                NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL,
+                NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK |
+                NACRE_FEATURE_NO_SHELL | OUTWARD,
     .always = NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |
               NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
               NACRE_FEATURE_PROCESSES | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL,
@@ -31,6 +33,9 @@ static const struct walls wasm = {
     .jail = "wasmtime; seccomp; landlock where the kernel has it; a worker can be killed",
     .runtime = "the pinned engine; proposals off by name",
     .network = "no socket import exists; seccomp refuses socket()",
+    .door = "a host call to the door's process; no socket import exists, seccomp refuses "
+            "socket()",
+    .secret_files = "virtual files of the shim; nothing on disk",
     .command = "a wasm guest can't start a process; seccomp refuses fork and exec",
     .deny = "no directory is visible",
     .no_files = "no preopen exists: every path call fails",
@@ -59,13 +64,15 @@ static const struct walls wasm = {
 };
 
 static const struct walls process = {
-    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | NACRE_FEATURE_FS_FULL,
+    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | NACRE_FEATURE_FS_FULL | OUTWARD,
     .always = NATIVE_ALWAYS,
     .level = "a native command in namespaces of its own",
     .jail = "user, mount, pid, net, ipc, uts, cgroup namespaces; pivot_root; seccomp; no "
             "capabilities; landlock where there is one",
     .runtime = "nacre's own launcher and init",
     .network = "an empty network namespace",
+    .door = "an empty network namespace with a door on loopback",
+    .secret_files = "a tmpfs of the sandbox; nothing on disk",
     .command = JUDGE_WALL,
     .deny = "no mount; the root is read-only, only /tmp can be written",
     .no_files = "a root of its own, read-only",
@@ -91,7 +98,7 @@ static const struct walls process = {
 };
 
 static const struct walls container = {
-    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | NACRE_FEATURE_CPUS |
+    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | OUTWARD | NACRE_FEATURE_CPUS |
                 NACRE_FEATURE_CPUSET | NACRE_FEATURE_SWAP_LIMIT |
                 NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK |
                 NACRE_FEATURE_DISK_IOPS | NACRE_FEATURE_DISK_IO_WEIGHT |
@@ -102,6 +109,8 @@ static const struct walls container = {
             "init's report compared line by line",
     .runtime = "the engine's API; never the docker program",
     .network = "network none: the container has loopback alone",
+    .door = "network none, with a door on loopback that init carries to the host",
+    .secret_files = "a tmpfs of the container, filled by init; nothing on disk",
     .command = JUDGE_WALL,
     .deny = "nothing of the host; the root is read-only, only /tmp can be written",
     .no_files = "no bind; read-only root",

@@ -15,6 +15,8 @@ struct walls {
     const char *runtime;
 
     const char *network; /* nothing is reachable */
+    const char *door;    /* the one way out, where something is */
+    const char *secret_files;
     const char *command; /* what judges a command, or why there is none */
 
     /* files */

@@ -11,6 +11,7 @@
 #include "entries.h"
 #include "model.h"
 #include "nacre/decide.h"
+#include "nacre/leak.h"
 #include "nacre/text.h"
 
 #define CKP_VERSION "0.3.0"
@@ -424,7 +425,7 @@ static const struct nacre_schema filesystem_schema = SCHEMA(filesystem_keys);
 
 static const struct nacre_schema_key leak_keys[] = {
     { FLAG("enabled", secrets.leak_detection) },
-    { LIMIT("patterns", secrets.leak_patterns, 0, 10000) },
+    { LIMIT("patterns", secrets.leak_patterns, 0, NACRE_LEAK_PATTERNS) },
 };
 static const struct nacre_schema leak_schema = SCHEMA(leak_keys);
 

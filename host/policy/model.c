@@ -3,6 +3,7 @@
 
 #include "model.h"
 #include "nacre/decide.h"
+#include "nacre/leak.h"
 #include "schema.h"
 
 #define NAMES(FUNCTION, TYPE, PREFIX, MAP)                         \
@@ -42,6 +43,7 @@ enum nacre_status nacre_policy_new(const char *source, struct nacre_policy **ret
     policy->network.block_private_ips.on = true;
     policy->network.dns_pinning.on = true;
     policy->filesystem.mode = NACRE_FILESYSTEM_DENY;
+    policy->secrets.leak_patterns.value = NACRE_LEAK_PATTERNS;
     policy->shell.mode = NACRE_SHELL_DENY;
     policy->limits.memory_mb.value = NACRE_DEFAULT_MEMORY_MB;
     policy->limits.cpu_shares.value = NACRE_DEFAULT_CPU_SHARES;
@@ -104,6 +106,7 @@ void nacre_policy_free(struct nacre_policy *policy)
     free(policy->name);
     free(policy->version);
     rules_clear(&policy->network.allowed_hosts);
+    rules_clear(&policy->network.denied_hosts);
     rules_clear(&policy->filesystem.denied_paths);
     rules_clear(&policy->shell.blocked_commands);
     container_clear(&policy->container);

@@ -2,7 +2,7 @@
 # layers.sh TREE: which folder may include what.  CMake's include paths keep most of
 # this; but a system header is on every path, and so is a neighbour by "../".
 #
-#   base <- policy, decide, plan <- audit, run and keeper <- cli, serve
+#   base <- egress <- policy, decide, plan <- audit, run and keeper <- cli, serve
 #   backends and wasi-shims: the contract ("nacre/...") and their own headers
 #   channel <- native, init; shared, native, channel <- process, none, docker
 #   a third-party header: only in the folders named below
@@ -39,10 +39,11 @@ judge_system() { # PLACE FOLDER HEADER
     curl/*) allowed="host/door backends/docker" ;;
     ares.h | openssl/*) allowed="host/door" ;;
     jansson.h)
-        allowed="host/plan host/audit host/run host/keeper host/cli host/serve"
+        allowed="host/egress host/plan host/audit host/run host/keeper host/cli host/serve"
         allowed+=" backends/docker" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
+    idn2.h) allowed="host/egress" ;;
     nacre/*) complain "$1" "<$3> is ours: include it as \"$3\"" && return ;;
     *) return ;;
     esac
@@ -53,6 +54,10 @@ judge_system() { # PLACE FOLDER HEADER
 judge_contract() { # PLACE FOLDER HEADER
     case $2 in
     host/base) is_base "$3" || complain "$1" "base may not know of $3" ;;
+    host/egress)
+        case ${3#nacre/} in address.h | egress.h | leak.h | policy.h | url.h) ;; *)
+            is_base "$3" || complain "$1" "egress judges names and addresses; $3 is above" ;;
+        esac ;;
     host/policy | host/decide | host/plan)
         case $3 in nacre/nacre.h | nacre/executor.h | nacre/audit.h | nacre/zygote.h)
             complain "$1" "$2 decides and plans; $3 runs" ;;

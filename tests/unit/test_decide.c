@@ -67,59 +67,6 @@ static void many_stars_cost_no_more_than_one(void **state)
     assert_true(nacre_command_matches(rule, command));
 }
 
-static const struct {
-    const char *rule, *host;
-    bool matches;
-} hosts[] = {
-    { "api.example.com", "api.example.com", true },
-    { "api.example.com", "API.Example.COM", true },
-    { "api.example.com", "api.example.com.", true },
-    { "api.example.com", "api.example.com:8443", true },
-    { "api.example.com:443", "api.example.com:443", true },
-    { "*.example.com", "api.example.com", true },
-    { "*.example.com", "a.b.example.com", true },
-    { "*.example.com", "x.EXAMPLE.com.", true },
-    { "*.example.com:443", "api.example.com:443", true },
-    { "192.0.2.1", "192.0.2.1", true },
-    { "api.example.com", "example.com", false },
-    { "api.example.com", "xapi.example.com", false },
-    { "api.example.com", "api.example.com.evil.example", false },
-    { "api.example.com", "api.example.com..", false },
-    { "api.example.com:443", "api.example.com", false },
-    { "api.example.com:443", "api.example.com:80", false },
-    { "api.example.com", "api.example.com:0", false },
-    { "api.example.com", "api.example.com:65536", false },
-    { "api.example.com", "api.example.com:0443", false },
-    { "api.example.com", "api.example.com:", false },
-    { "*.example.com", "example.com", false },
-    { "*.example.com", ".example.com", false },
-    { "*.example.com", "evilexample.com", false },
-    { "*.example.com", "example.com.evil.example", false },
-    { "*.example.com", "a..example.com", false },
-    { "*.example.com", "-.example.com", false },
-    { "*.example.com", "a b.example.com", false },
-    { "*.example.com", "a/b.example.com", false },
-    { "*.example.com", "me@x.example.com", false },
-    { "*.example.com", "a\n.example.com", false },
-    { "*.example.com", "*.example.com", false },
-    { "*.example.com", "b\xc3\xbc.example.com", false },
-    { "*.1", "127.1", false },
-    { "127.1", "127.1", false },
-    { "0x7f000001", "0x7f000001", false },
-    { "*.", "example.com", false },
-    { "*", "example.com", false },
-    { "", "", false },
-    { "", "example.com", false },
-};
-
-static void a_host_matches_its_rule_and_no_lookalike(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < NACRE_COUNT(hosts); i++)
-        if (nacre_host_matches(hosts[i].rule, hosts[i].host) != hosts[i].matches)
-            fail_msg("'%s' for '%s'", hosts[i].rule, hosts[i].host);
-}
-
 static struct nacre_pattern *compiled(const char *text)
 {
     struct nacre_pattern *pattern = NULL;
@@ -296,7 +243,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_blocked_command_is_found_word_by_word),
         cmocka_unit_test(many_stars_cost_no_more_than_one),
-        cmocka_unit_test(a_host_matches_its_rule_and_no_lookalike),
         cmocka_unit_test(a_pattern_denies_what_it_cannot_decide),
         cmocka_unit_test(a_long_subject_is_still_decided),
         cmocka_unit_test(a_pattern_sees_past_a_nul),

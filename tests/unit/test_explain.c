@@ -38,7 +38,7 @@ static enum nacre_status ask(const struct nacre_policy *policy,
     if (strncmp(question, "file ", 5) == 0)
         return nacre_explain_path(policy, request, question + 5, true, ret_answer, err);
     if (strncmp(question, "host ", 5) == 0)
-        return nacre_explain_host(policy, question + 5, ret_answer, err);
+        return nacre_explain_host(policy, request, question + 5, ret_answer, err);
     if (strncmp(question, "command ", 8) == 0)
         return nacre_explain_command(policy, question + 8, ret_answer, err);
     fail_msg("no question: %s", question);
@@ -596,12 +596,14 @@ static void the_json_of_a_default_has_no_place(void **state)
 {
     NACRE_AUTO(nacre_policy_guard)
     struct nacre_policy *policy = policy_of("p.yaml", HEAD);
+    struct nacre_request request = { 0 };
     struct nacre_answer answer;
     struct nacre_error err;
     json_t *json;
 
     (void)state;
-    assert_int_equal(nacre_explain_host(policy, "a.example", &answer, &err), NACRE_OK);
+    assert_int_equal(nacre_explain_host(policy, &request, "a.example", &answer, &err),
+                     NACRE_OK);
     json = nacre_answer_json(policy, "host \xff", &answer);
     assert_true(json_is_null(json_object_get(json, "line")));
     assert_true(json_is_null(json_object_get(json, "file")));

@@ -30,12 +30,4 @@ bool nacre_pattern_matches(const struct nacre_pattern *pattern, const char *subj
  */
 bool nacre_command_matches(const char *rule, const char *command);
 
-/*
- * A rule is an exact name, or "*.example.com" for any name below example.com but not
- * itself; with ":PORT" it matches only a `host` that says that port, without it any.
- * Letters' case and one dot at the end do not count.  A `host` that is no name of DNS
- * and no canonical IPv4 address matches nothing.
- */
-bool nacre_host_matches(const char *rule, const char *host);
-
 #endif

@@ -8,6 +8,7 @@
 #include "nacre/error.h"
 #include "nacre/own.h"
 #include "nacre/policy.h"
+#include "nacre/url.h"
 
 /*
  * What may leave a sandbox: a part of the plan, made from the policy's network lines.  One
@@ -80,7 +81,7 @@ struct nacre_egress_verdict {
 };
 
 /* `name` is normalised.  Before any lookup: a name that is denied here is never asked
- * for.  An address as `name` is judged as a name and by nacre_egress_judge_address(). */
+ * for.  An address as `name` is judged as a name and then as its own answer. */
 void nacre_egress_judge(const struct nacre_egress *egress, const char *name, uint16_t port,
                         struct nacre_egress_verdict *ret_verdict);
 
@@ -98,6 +99,21 @@ bool nacre_egress_binds(const struct nacre_egress_secret *secret, const char *na
 NACRE_MUST_CHECK enum nacre_status nacre_egress_host_read(const char *text,
                                                           struct nacre_egress_host *ret_host,
                                                           struct nacre_error *err);
+
+/* As it was read, in its one spelling: for policies and for people. */
+#define NACRE_EGRESS_HOST_TEXT (NACRE_NAME_SIZE + 10)
+const char *nacre_egress_host_text(const struct nacre_egress_host *host,
+                                   char ret_text[NACRE_EGRESS_HOST_TEXT]);
+/* Does it speak of this host?  A port that it does not say is 80 and 443. */
+bool nacre_egress_host_covers(const struct nacre_egress_host *host, const char *name,
+                              uint16_t port);
+void nacre_egress_host_clear(struct nacre_egress_host *host);
+
+/* Reads "HOST", "HOST:PORT" or a URL, as a person asks about one; port 0: none was said. */
+NACRE_MUST_CHECK enum nacre_status nacre_egress_asked(const char *text,
+                                                      char ret_name[NACRE_NAME_SIZE],
+                                                      uint16_t *ret_port,
+                                                      struct nacre_error *err);
 
 void nacre_egress_clear(struct nacre_egress *egress);
 NACRE_MUST_CHECK enum nacre_status nacre_egress_copy(const struct nacre_egress *egress,

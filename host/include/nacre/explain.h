@@ -13,8 +13,10 @@ NACRE_MUST_CHECK enum nacre_status nacre_explain_path(const struct nacre_policy 
                                                       const char *path, bool is_file,
                                                       struct nacre_answer *ret_answer,
                                                       struct nacre_error *err);
-/* `host` is NAME or NAME:PORT. */
+/* `host` is HOST, HOST:PORT (443 where none is said) or a URL; judged by the door's own
+ * judge, before any lookup. */
 NACRE_MUST_CHECK enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
+                                                      const struct nacre_request *request,
                                                       const char *host,
                                                       struct nacre_answer *ret_answer,
                                                       struct nacre_error *err);
