@@ -34,7 +34,8 @@ within() {
 judge_system() { # PLACE FOLDER HEADER
     local allowed
     case $3 in
-    yaml.h | pcre2.h) allowed="host/policy host/decide" ;;
+    yaml.h) allowed="host/policy host/decide" ;;
+    pcre2.h) allowed="host/policy host/decide host/secrets" ;;
     wasmtime.h | wasmtime/* | wasm.h | wasi.h) allowed="backends/wasm wasi-shims/host" ;;
     curl/*) allowed="host/door backends/docker" ;;
     ares.h | openssl/*) allowed="host/door" ;;

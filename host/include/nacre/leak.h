@@ -11,7 +11,7 @@
 
 /*
  * Leak detection: two scanners over bytes that leave a sandbox.  (1) values: every secret
- * that the run could touch, raw and in the encodings that leak.c lists, found wherever a
+ * that the run could touch, raw and in the forms that leak_values.h lists, found wherever a
  * write is split; (2) patterns: one table, the first N of it.
  *
  * A scanner is immutable and may be shared; a stream belongs to one run's one lane.
@@ -33,11 +33,14 @@ struct nacre_leak_value {
     size_t count; /* values under 6 bytes are not looked for: told by _new()'s caller */
 };
 #define NACRE_LEAK_VALUE_MIN 6
+#define NACRE_LEAK_VALUE_MAX ((size_t)64 << 10) /* more is NACRE_ERR_TOO_BIG */
+#define NACRE_LEAK_VALUES_MAX 4096
 
 struct nacre_leaks; /* a compiled scanner */
 
-/* `pattern_count` is 0 to NACRE_LEAK_PATTERNS.  Copies of the values live in locked
- * memory and are wiped by free. */
+/* `pattern_count` is 0 to NACRE_LEAK_PATTERNS.  Blanks and line ends around a value are
+ * not looked for.  Copies of the values live in memory that is locked where the limits let
+ * us, in no core dump and in no forked child, and are wiped by free. */
 NACRE_MUST_CHECK enum nacre_status nacre_leaks_new(const struct nacre_leak_value *values,
                                                    size_t value_count,
                                                    uint32_t pattern_count,
@@ -46,9 +49,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_leaks_new(const struct nacre_leak_value
 void nacre_leaks_free(struct nacre_leaks *leaks); /* accepts NULL */
 NACRE_OWNED(nacre_leaks)
 
+/* How often something was found; what overlaps is one finding, of the worst class. */
+#define NACRE_LEAK_NAME 65
 struct nacre_leak_counts {
     uint64_t values, blocked, redacted, warned;
-    char first[32]; /* the name of the first finding; "" when there is none */
+    char first[NACRE_LEAK_NAME]; /* of the first finding; "" when there is none */
 };
 
 /* The worst of what is in `bytes`, for what is sent whole: URLs, headers, bodies, texts. */
@@ -65,7 +70,7 @@ NACRE_MUST_CHECK enum nacre_status nacre_leaks_redact(const struct nacre_leaks *
 /* The same for what comes in pieces.  How it is cut never changes what is found or what
  * comes out; what could be the beginning of a finding is held back until it is known, and
  * never more than NACRE_LEAK_HELD_MAX bytes. */
-#define NACRE_LEAK_HELD_MAX ((size_t)256 << 10)
+#define NACRE_LEAK_HELD_MAX ((size_t)512 << 10)
 struct nacre_leak_stream;
 NACRE_MUST_CHECK enum nacre_status nacre_leak_stream_new(const struct nacre_leaks *leaks,
                                                          struct nacre_leak_stream **ret_stream,
@@ -77,6 +82,9 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_leak_stream_add(struct nacre_leak_stream *stream, const void *bytes, size_t count,
                       bool at_end, void (*out)(void *data, const char *bytes, size_t count),
                       void *data, struct nacre_error *err);
+/* The end that comes next is not the text's own: more was written and is lost.  What is
+ * held back then counts as found, since the rest of it may be beyond the cut. */
+void nacre_leak_stream_cut(struct nacre_leak_stream *stream);
 const struct nacre_leak_counts *
 nacre_leak_stream_counts(const struct nacre_leak_stream *stream);
 
