@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "fields.h"
+#include "nacre/leak.h"
 
 #define MOUNTS_MAX 4096
+#define EGRESS_BYTES_MAX ((size_t)4 << 20)
 
 /* ---- plans ---- */
 
@@ -18,6 +20,9 @@ static const struct field plan_fields[] = {
     FIELD(nacre_plan, level, NUMBER),
     FIELD(nacre_plan, runtime, NUMBER),
     FIELD(nacre_plan, full_tree, BOOL),
+    FIELD(nacre_plan, injection, NUMBER),
+    FIELD(nacre_plan, leak_scan, BOOL),
+    FIELD(nacre_plan, leak_patterns, NUMBER),
     FIELD(nacre_plan, required, NUMBER),
     FIELD(nacre_plan, waivable, NUMBER),
     FIELD(nacre_plan, directory, TEXT),
@@ -90,6 +95,19 @@ static json_t *write_mounts(const struct nacre_plan *plan)
     return array;
 }
 
+/* By its own writer, as a text: one reader for the door and for the keeper. */
+static json_t *write_egress(const struct nacre_egress *egress)
+{
+    struct nacre_buf text = NACRE_BUF(EGRESS_BYTES_MAX);
+    struct nacre_error err;
+    json_t *json = NULL;
+
+    if (nacre_egress_write(egress, &text, &err) == NACRE_OK)
+        json = json_stringn(text.bytes, text.size);
+    nacre_buf_clear(&text);
+    return json;
+}
+
 json_t *nacre_wire_plan(const struct nacre_plan *plan)
 {
     json_t *json = fields_write(plan, plan_fields, NACRE_COUNT(plan_fields));
@@ -103,6 +121,7 @@ json_t *nacre_wire_plan(const struct nacre_plan *plan)
         put(json, "container",
             fields_write(&plan->container, container_fields,
                          NACRE_COUNT(container_fields))) &&
+        put(json, "egress", write_egress(&plan->egress)) &&
         put(json, "mounts", write_mounts(plan)))
         return json;
     json_decref(json);
@@ -134,6 +153,15 @@ static enum nacre_status read_mounts(const json_t *json, struct nacre_plan *plan
     return NACRE_OK;
 }
 
+static enum nacre_status read_egress(const json_t *json, struct nacre_egress *ret_egress,
+                                     struct nacre_error *err)
+{
+    if (!json_is_string(json))
+        return fields_wrong("egress", err);
+    return nacre_egress_read(json_string_value(json), json_string_length(json), ret_egress,
+                             err);
+}
+
 /* What an executor takes for granted of a plan that was made here. */
 static bool is_plausible(const struct nacre_plan *plan)
 {
@@ -142,6 +170,8 @@ static bool is_plausible(const struct nacre_plan *plan)
     return plan->level > NACRE_LEVEL_UNSET && plan->level < NACRE_LEVEL_COUNT &&
            plan->runtime > NACRE_RUNTIME_UNSET && plan->runtime < NACRE_RUNTIME_COUNT &&
            plan->scope < NACRE_SCOPE_COUNT && plan->directory &&
+           plan->injection < NACRE_INJECTION_COUNT &&
+           plan->leak_patterns <= NACRE_LEAK_PATTERNS &&
            plan->limits.wall_ms_max > 0 && plan->limits.output_bytes_max > 0 &&
            plan->limits.open_files_max > 0 &&
            container->image && container->tmpfs &&
@@ -158,7 +188,7 @@ enum nacre_status nacre_wire_read_plan(const json_t *json, struct nacre_plan **r
 
     if (!plan)
         return fields_no_memory(err);
-    status = fields_read(json, plan, plan_fields, NACRE_COUNT(plan_fields), 4, err);
+    status = fields_read(json, plan, plan_fields, NACRE_COUNT(plan_fields), 5, err);
     if (status == NACRE_OK)
         status = fields_read(json_object_get(json, "limits"), &plan->limits, limit_fields,
                              NACRE_COUNT(limit_fields), 0, err);
@@ -167,6 +197,8 @@ enum nacre_status nacre_wire_read_plan(const json_t *json, struct nacre_plan **r
                              container_fields, NACRE_COUNT(container_fields), 0, err);
     if (status == NACRE_OK)
         status = read_mounts(json_object_get(json, "mounts"), plan, err);
+    if (status == NACRE_OK)
+        status = read_egress(json_object_get(json, "egress"), &plan->egress, err);
     if (status == NACRE_OK && (!hex || !nacre_digest_from_hex(hex, &plan->digest)))
         status = fields_wrong("digest", err);
     if (status == NACRE_OK && !is_plausible(plan))
