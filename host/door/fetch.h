@@ -7,8 +7,9 @@
 #include "locked.h"
 
 /*
- * The inside of a fetch, shared by fetch.c (its life and what its owner is told), hop.c
- * (one hop: judging, scanning, redirects), send.c (libcurl's options) and answer.c (what
+ * The inside of a fetch, shared by fetch.c (its life and what its owner is told), fetch_hop.c
+ * (one hop: judging, scanning, redirects), fetch_send.c (libcurl's options) and
+ * fetch_answer.c (what
  * comes back).
  */
 enum fetch_state {
@@ -95,7 +96,7 @@ void fetch_fail(struct door_fetch *fetch, enum nacre_http_code code, const char 
 void fetch_deny(struct door_fetch *fetch, enum nacre_http_code code,
                 const struct nacre_egress_verdict *verdict);
 
-/* ---- hop.c ---- */
+/* ---- fetch_hop.c ---- */
 
 /* Is the request one that can be sent at all? */
 void fetch_check(struct door_fetch *fetch);
@@ -105,13 +106,13 @@ void fetch_end_hop(struct door_fetch *fetch);
 /* Is what came a redirect that is followed? */
 bool fetch_is_redirected(const struct door_fetch *fetch);
 
-/* ---- send.c ---- */
+/* ---- fetch_send.c ---- */
 
 /* Puts values in and gives the hop to libcurl. */
 void fetch_send(struct door_fetch *fetch);
 void fetch_stop(struct door_fetch *fetch); /* takes it back, if it is there */
 
-/* ---- answer.c ---- */
+/* ---- fetch_answer.c ---- */
 
 size_t fetch_take_head(char *bytes, size_t size, size_t count, void *data);
 size_t fetch_take_body(char *bytes, size_t size, size_t count, void *data);
