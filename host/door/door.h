@@ -42,6 +42,7 @@ struct door {
     struct door_fetcher *fetcher;
     struct door_resolver *resolver;
     struct door_ca *ca;        /* for hosts of way INTERCEPT; or NULL */
+    struct door_clients *clients; /* connections of native tools; NULL: none came yet */
 
     /* The runs under way (a kept sandbox may have several commands); outside of them
      * nothing is sent. */

@@ -7,10 +7,9 @@
 #include "locked.h"
 
 /*
- * The inside of a fetch, shared by fetch.c (its life and what its owner is told), fetch_hop.c
- * (one hop: judging, scanning, redirects), fetch_send.c (libcurl's options) and
- * fetch_answer.c (what
- * comes back).
+ * The inside of a fetch, shared by fetch.c (its life and what its owner is told),
+ * fetch_hop.c (one hop: judging, scanning, redirects), fetch_send.c (libcurl's options) and
+ * fetch_answer.c (what comes back).
  */
 enum fetch_state {
     FETCH_NEW,        /* nothing was looked at yet */
