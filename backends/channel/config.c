@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include <linux/filter.h>
+#include <string.h>
 
 /* What still is a deadline when it is counted in nanoseconds. */
 #define MS_MAX (UINT64_MAX / 1000000 / 2)
@@ -25,6 +26,15 @@ static uint64_t unpack_between(struct unpack *unpack, uint64_t low, uint64_t hig
     return value;
 }
 
+bool init_file_name_is_good(const char *name)
+{
+    size_t length = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                 "0123456789_-.");
+
+    return length > 0 && length < START_FILE_NAME_MAX && name[length] == '\0' &&
+           name[0] != '.';
+}
+
 bool init_config_pack(struct pack *pack, const struct init_config *config)
 {
     pack_u64(pack, config->beat_ms_max);
@@ -39,6 +49,10 @@ bool init_config_pack(struct pack *pack, const struct init_config *config)
         pack_u64(pack, config->masks[i].device);
         pack_u64(pack, config->masks[i].inode);
     }
+    pack_u64(pack, config->carries);
+    pack_u64(pack, config->name_count);
+    for (size_t i = 0; i < config->name_count; i++)
+        pack_text(pack, config->names[i]);
     pack_u64(pack, config->question_count);
     for (size_t i = 0; i < config->question_count; i++)
         pack_text(pack, config->questions[i]);
@@ -52,6 +66,7 @@ bool init_config_unpack(struct unpack *unpack, struct init_room *room,
         .beat_ms_max = unpack_between(unpack, 1, MS_MAX),
         .commands_max = unpack_between(unpack, 1, CONFIG_COMMANDS_MAX),
         .masks = room->masks,
+        .names = room->texts + CONFIG_LIST_MAX + 1,
         .questions = room->texts,
     };
 
@@ -68,6 +83,9 @@ bool init_config_unpack(struct unpack *unpack, struct init_room *room,
         room->masks[i].device = unpack_u64(unpack);
         room->masks[i].inode = unpack_u64(unpack);
     }
+    config.carries = unpack_bool(unpack);
+    config.name_count = unpack_texts(unpack, room->texts + CONFIG_LIST_MAX + 1,
+                                     CONFIG_LIST_MAX);
     config.question_count = unpack_texts(unpack, room->texts, CONFIG_LIST_MAX);
     if (!unpack_whole(unpack))
         return false;
@@ -85,6 +103,12 @@ bool init_start_pack(struct pack *pack, const struct init_start *start)
     pack_u64(pack, start->processes_max);
     pack_u64(pack, start->file_bytes_max);
     pack_u64(pack, start->input);
+    pack_u64(pack, start->file_count);
+    for (size_t i = 0; i < start->file_count; i++) {
+        pack_text(pack, start->files[i].name);
+        pack_bytes(pack, start->files[i].bytes, start->files[i].count);
+    }
+    pack_text(pack, start->certificates ? start->certificates : "");
     return !pack->failed;
 }
 
@@ -103,6 +127,17 @@ bool init_start_unpack(struct unpack *unpack, struct init_room *room,
     start.processes_max = unpack_u64(unpack);
     start.file_bytes_max = unpack_u64(unpack);
     start.input = unpack_bool(unpack);
+    start.files = room->files;
+    start.file_count = (size_t)unpack_between(unpack, 0, START_FILES_MAX);
+    for (size_t i = 0; !unpack->failed && i < start.file_count; i++) {
+        struct init_file *file = &room->files[i];
+
+        file->name = unpack_text(unpack);
+        file->bytes = unpack_bytes(unpack, &file->count);
+        if (unpack->failed || !init_file_name_is_good(file->name))
+            unpack->failed = true;
+    }
+    start.certificates = unpack_text(unpack);
     if (!unpack_whole(unpack))
         return false;
     *ret_start = start;

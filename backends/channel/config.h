@@ -48,6 +48,11 @@ struct init_config {
     size_t filter_bytes;
     const struct init_mask *masks;
     size_t mask_count;
+    bool carries; /* init listens at the doorway (doorway.h) itself, and carries what
+                     comes over the channel */
+    const char *const *names; /* what the doorway's name server answers for: "name",
+                                 "*.name" (any depth below) or "*"; in lower case */
+    size_t name_count;        /* 0: there is no such server */
     const char *const *questions;
     size_t question_count;
 };
@@ -61,6 +66,20 @@ struct init_answer {
     size_t count; /* an answer may be cut: then it has exactly the ceiling's length */
 };
 
+/* A file that is there for one command: below START_FILES_DIR, of mode 0400, written before
+ * the command is executed and gone when the last one with files has ended. */
+#define START_FILES_DIR "/run/secrets"
+#define START_CERTIFICATES_DIR "/run/nacre"
+#define START_CERTIFICATES START_CERTIFICATES_DIR "/ca.pem"
+#define START_FILES_MAX 64
+#define START_FILE_NAME_MAX 128 /* with the terminator */
+struct init_file {
+    const char *name; /* of letters, digits, '_', '-' and '.', which it does not begin
+                         with */
+    const void *bytes;
+    size_t count;
+};
+
 /* One command.  Everything that a command is allowed is in here or in the walls. */
 struct init_start {
     const char *const *arguments; /* NULL-terminated; the first is the program's path, or
@@ -70,6 +89,9 @@ struct init_start {
     uint64_t wall_ms_max; /* init kills it then; the owner holds a second watch.  Not 0 */
     uint64_t open_files_max, processes_max, file_bytes_max; /* rlimits; 0: leave it */
     bool input; /* lane 0 will carry bytes; else stdin is /dev/null */
+    const struct init_file *files;
+    size_t file_count;
+    const char *certificates; /* for START_CERTIFICATES; "": leave it */
 };
 
 enum init_refusal {
@@ -100,6 +122,7 @@ enum init_how {
 
 /* Packing fails (false) when `pack` is too small; reading when the message is not whole
  * and right.  What is read points into the message; lists into `room`. */
+bool init_file_name_is_good(const char *name);
 bool init_config_pack(struct pack *pack, const struct init_config *config);
 bool init_start_pack(struct pack *pack, const struct init_start *start);
 bool init_exit_pack(struct pack *pack, const struct init_exit *exit);
@@ -108,6 +131,7 @@ bool init_answer_pack(struct pack *pack, const struct init_answer *answer);
 struct init_room {
     const char *texts[2 * CONFIG_LIST_MAX + 2];
     struct init_mask masks[CONFIG_LIST_MAX];
+    struct init_file files[START_FILES_MAX];
 };
 bool init_config_unpack(struct unpack *unpack, struct init_room *room,
                         struct init_config *ret_config);

@@ -16,6 +16,10 @@
  * 128-bit id, which its opener draws: one for each command, zero for what concerns the
  * sandbox as a whole.  A guest that could write into the channel would have to guess it.
  *
+ * A connection (doorway.h) is a stream that init opens, with a window of its own size:
+ * lane 0 to who connected, lane 1 from there.  Init's CLOSE is its last frame, and always
+ * comes; the owner's asks for it.
+ *
  * A command has three lanes of bytes: 0 to its stdin, 1 and 2 from its stdout and
  * stderr.  Each lane has a credit window of its own: a sender sends no more than the
  * receiver has given credit for, so that none stalls another and every buffer has its
@@ -43,10 +47,12 @@
     X(REFUSED, 34)  /* it was not: u64 enum init_refusal, u64 errno, text */           \
     X(EXIT, 35)     /* its end (config.h); the last frame of its stream */             \
     X(FAILED, 36)   /* init itself can't go on: text; the last frame of all */         \
+    X(OPEN, 37)     /* a connection: u64 enum doorway_kind */                          \
     /* either way */                                                                   \
     X(DATA, 64)     /* bytes of a lane */                                              \
     X(END, 65)      /* the lane carries nothing more */                                \
-    X(CREDIT, 66)   /* u64: so many bytes more may be sent on this lane */
+    X(CREDIT, 66)   /* u64: so many bytes more may be sent on this lane */             \
+    X(CLOSE, 67)    /* of a connection, whatever is still on its way */
 
 enum frame_type {
     FRAME_NONE,

@@ -48,7 +48,11 @@ struct launch_order {
     X(PRIVATE, "make a private directory") /* mode */                                  \
     X(PROC, "mount proc")                                                              \
     X(SELF, "hold a directory") /* bound onto itself; device, inode as above */        \
-    X(COVER, "cover a name")    /* by something of mode 0000; SPEC_IS_DIR */
+    X(COVER, "cover a name")    /* by something of mode 0000; SPEC_IS_DIR */           \
+    X(OVER, "put a file over a name") /* text, mode; read-only */                       \
+    X(LISTEN, "listen")         /* mode: enum doorway_kind; fd: a SEQPACKET socket that \
+                                   gets the listening one, with its kind as a byte; the \
+                                   names' own stays with init */
 
 enum spec_kind {
     SPEC_NONE,

@@ -92,6 +92,13 @@ static void close_ours(struct command *command)
     fd_close(&command->lanes[1].fd);
 }
 
+static void drop_files(struct command *command, struct sandbox *sandbox)
+{
+    if (command->has_files)
+        files_leave(&sandbox->files);
+    command->has_files = false;
+}
+
 void command_start(struct command *command, struct sandbox *sandbox, const uint8_t *id,
                    const struct init_start *start, size_t others)
 {
@@ -104,6 +111,7 @@ void command_start(struct command *command, struct sandbox *sandbox, const uint8
         .processes_ours = 1 + others + 1, /* init, and a shepherd each */
     };
     struct exec_refusal refusal;
+    const char *failed = NULL;
 
     *command = (struct command){
         .socket = -1,
@@ -115,6 +123,16 @@ void command_start(struct command *command, struct sandbox *sandbox, const uint8
         .wall_ns = nacre_clock_ns() + start->wall_ms_max * NACRE_NS_PER_MS,
     };
     memcpy(command->id, id, FRAME_ID);
+    if (start->certificates[0] != '\0')
+        failed = files_certify(start->certificates);
+    if (!failed && start->file_count > 0)
+        failed = files_enter(&sandbox->files, start);
+    if (failed) {
+        exec_refusal_set(&refusal, INIT_REFUSAL_WALL, errno, failed);
+        refuse(sandbox, id, &refusal);
+        return;
+    }
+    command->has_files = start->file_count > 0;
     if (make_fds(command, start, &theirs)) {
         command->shepherd = fork();
         if (command->shepherd == 0)
@@ -128,6 +146,7 @@ void command_start(struct command *command, struct sandbox *sandbox, const uint8
         exec_refusal_set(&refusal, INIT_REFUSAL_FULL, errno, "no process could be made");
         refuse(sandbox, id, &refusal);
         close_ours(command);
+        drop_files(command, sandbox);
     }
     fd_close(&theirs.socket);
     fd_close(&theirs.input);
@@ -330,10 +349,12 @@ static void leave(struct command *command, struct sandbox *sandbox)
     uint64_t oom_now;
 
     if (command->refused) {
+        drop_files(command, sandbox);
         refuse(sandbox, command->id, &command->refusal);
     } else {
         if (command->lanes[0].fd >= 0 || command->lanes[1].fd >= 0)
             return;
+        drop_files(command, sandbox);
         oom_now = oom_kills(sandbox);
         if (oom_now > command->oom_kills_before)
             command->exit.oom_kills = oom_now - command->oom_kills_before;

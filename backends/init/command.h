@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "exec.h"
+#include "files.h"
 #include "init.h"
 #include "outbox.h"
 
@@ -16,6 +17,7 @@ struct sandbox {
     struct walls walls;
     struct outbox out;
     int oom_fd; /* -1: nobody counts */
+    struct files files;
 };
 
 enum command_state {
@@ -37,6 +39,7 @@ struct command {
     int socket; /* -1: the shepherd has said its last word */
     bool started, spoken; /* STARTED was sent; the last word is known */
     bool refused;
+    bool has_files;
     struct exec_refusal refusal;
     uint64_t wall_ns; /* its deadline; 0: an order to end it was given */
     uint64_t grace_ns; /* when that order must have been followed */

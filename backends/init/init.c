@@ -21,6 +21,7 @@
 #include "children.h"
 #include "command.h"
 #include "fds.h"
+#include "gate.h"
 #include "nacre/clock.h"
 #include "nacre/own.h"
 #include "report.h"
@@ -46,7 +47,7 @@ enum {
     AT_SIGNALS,
     AT_REPORT,
     AT_COMMANDS,
-    FDS = AT_COMMANDS + CONFIG_COMMANDS_MAX * COMMAND_FDS,
+    FDS = AT_COMMANDS + CONFIG_COMMANDS_MAX * COMMAND_FDS + GATE_FDS,
 };
 
 struct init {
@@ -56,12 +57,15 @@ struct init {
     struct message config_message, start_message;
     struct init_room config_room, start_room;
     struct report report;
+    struct gate gate;
+    nfds_t gate_at; /* in the poll set: behind the commands */
     bool is_configured;
     int signals;
     uint64_t beat_ns; /* when every command is killed for want of a beat */
     uint64_t leave_ns; /* 0: goes on */
     bool is_cut_off;  /* the owner is gone */
     const char *failure;
+    char failure_text[256];
     struct pollfd fds[FDS];
 };
 
@@ -237,6 +241,13 @@ static const char *take_config(const struct frame *frame)
     if (config->oom_file[0] != '\0')
         sandbox->oom_fd = open(config->oom_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     see_masks();
+    wrong = gate_open(&init.gate, config);
+    if (wrong) {
+        (void)snprintf(init.failure_text, sizeof(init.failure_text),
+                       "the sandbox's door can't be opened: %s: %s", wrong,
+                       strerrordesc_np(errno));
+        return init.failure_text;
+    }
     if (!report_ask(&init.report, sandbox))
         return "no process could be made for the report";
     return NULL;
@@ -292,7 +303,9 @@ static const char *take_for_command(const struct frame *frame)
         (frame->type == FRAME_SIGNAL && (number < 1 || number > (uint64_t)SIGRTMAX)))
         return "a frame for a command has the wrong lane or size";
     if (!command)
-        return NULL;
+        return gate_take(&init.gate, frame, number);
+    if (frame->type == FRAME_CLOSE)
+        return "a command is not closed";
     if (frame->type == FRAME_SIGNAL)
         command_signal(command, (int)number);
     else if (frame->type == FRAME_KILL)
@@ -325,6 +338,7 @@ static const char *take_frame(const struct frame *frame)
     case FRAME_DATA:
     case FRAME_END:
     case FRAME_CREDIT:
+    case FRAME_CLOSE:
         return take_for_command(frame);
     case FRAME_BEAT:
         init.beat_ns =
@@ -424,6 +438,8 @@ static void wait_for_something(uint64_t until)
         if (init.commands[i].state != COMMAND_FREE)
             count = AT_COMMANDS + (i + 1) * COMMAND_FDS;
     }
+    init.gate_at = count;
+    count += gate_poll(&init.gate, out, &init.fds[count]);
     if (until < UINT64_MAX)
         left = nacre_clock_until(until);
     if (ppoll(init.fds, count, until < UINT64_MAX ? &left : NULL, NULL) < 0)
@@ -441,6 +457,7 @@ static void move_everything(void)
     for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++)
         command_move(&init.commands[i], &init.sandbox,
                      &init.fds[AT_COMMANDS + i * COMMAND_FDS]);
+    gate_move(&init.gate, &init.sandbox.out, &init.fds[init.gate_at]);
     if (init.report.is_asked && !init.failure)
         init.failure = report_move(&init.report, &init.sandbox);
     if (nacre_clock_ns() >= init.sandbox.out.held_ns &&
@@ -453,7 +470,7 @@ static void move_everything(void)
 /* NULL, or what failed, with errno. */
 static const char *begin(const struct init_place *place)
 {
-    int kept[] = { 0, 1, 2, place->landlock_fd };
+    int kept[] = { 0, 1, 2, place->landlock_fd, place->names_fd };
 
     /* kill(-1) from any other process would be the end of the machine. */
     assert(!place->is_pid1 || getpid() == 1);
@@ -463,6 +480,7 @@ static const char *begin(const struct init_place *place)
     init.sandbox.walls.held = place->held;
     init.sandbox.walls.landlock_fd = place->landlock_fd;
     init.report.fd = -1;
+    gate_init(&init.gate, place->names_fd);
     init.signals = -1;
     frame_reader_init(&init.reader);
 

@@ -20,6 +20,7 @@ struct init_place {
                      its signals have their defaults */
     int landlock_fd; /* a finished ruleset, for every command; taken.  -1: there is none,
                         and the configuration has to say landlock_none */
+    int names_fd;    /* of the name server (doorway.h), CLOEXEC; taken.  -1: none yet */
 };
 
 /*

@@ -225,7 +225,7 @@ int launch_main(void)
     if (!begin())
         return 1;
     do {
-        launch = (struct launch){ .root_fd = -1 };
+        launch = (struct launch){ .root_fd = -1, .names_fd = -1 };
     } while (serve(&launch, &has_inner));
     return 0;
 }

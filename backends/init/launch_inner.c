@@ -143,9 +143,9 @@ static void receive_order(struct launch *launch, int socket)
 _Noreturn void launch_inner(const struct spec_head *head, int socket)
 {
     static struct launch launch = { .root_fd = -1, .scratch_fd = -1, .cover_dir_fd = -1,
-                                    .cover_file_fd = -1 };
-    const struct init_place place = { .is_pid1 = true, .walls = true, .held = true,
-                                      .landlock_fd = -1 };
+                                    .cover_file_fd = -1, .names_fd = -1 };
+    struct init_place place = { .is_pid1 = true, .walls = true, .held = true,
+                                .landlock_fd = -1 };
     const char *failed;
     size_t count;
     char go;
@@ -172,5 +172,6 @@ _Noreturn void launch_inner(const struct spec_head *head, int socket)
     launch_inside(&launch);
     change_root(&launch);
     raise_walls(&launch);
+    place.names_fd = launch.names_fd;
     _exit(init_main(&place));
 }

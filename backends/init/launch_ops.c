@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "doorway.h"
 #include "mount_api.h"
 #include "nacre/own.h"
 
@@ -282,6 +283,43 @@ static void cover(struct launch *launch, const struct spec_op *op)
         launch_fail(spec_kind_words(op->kind), op->target);
 }
 
+/* Where the tree is the host's own: one name of it reads another text. */
+static void put_over(struct launch *launch, const struct spec_op *op)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    size_t size = strlen(op->text);
+    char name[24];
+    NACRE_AUTO(nacre_fd_guard) int target = open_target(launch, op->target, 0);
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    NACRE_AUTO(nacre_fd_guard) int tree = -1;
+
+    (void)snprintf(name, sizeof(name), "%u", launch->privates++);
+    fd = openat(launch->scratch_fd, name, flags, (mode_t)op->mode);
+    if (target < 0 || fd < 0 || write(fd, op->text, size) != (ssize_t)size ||
+        (tree = clone_tree(fd, SPEC_READ_ONLY | SPEC_NO_EXEC)) < 0 ||
+        api_move_mount(tree, target) != 0)
+        launch_fail(spec_kind_words(op->kind), op->target);
+}
+
+/* In the sandbox's own network, before any guest is there. */
+static void listen_at(struct launch *launch, const struct spec_op *op)
+{
+    const uint8_t kind = (uint8_t)op->mode;
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+
+    if (op->mode <= DOORWAY_NONE || op->mode >= DOORWAY_COUNT ||
+        (kind != DOORWAY_NAMES && op->fd >= launch->fd_count)) {
+        errno = EBADMSG;
+        launch_fail(spec_kind_words(op->kind), NULL);
+    }
+    fd = doorway_open((enum doorway_kind)kind);
+    if (fd < 0 || (kind != DOORWAY_NAMES &&
+                   !pass_send(launch->fds[op->fd], &kind, 1, &fd, 1)))
+        launch_fail(spec_kind_words(op->kind), doorway_text((enum doorway_kind)kind));
+    if (kind == DOORWAY_NAMES)
+        launch->names_fd = nacre_fd_take(&fd);
+}
+
 /* "0" is the writer itself, whatever its number; what it starts is born where it is.  The
  * kernel judges by who has opened the file, which is the host. */
 static void join(const struct launch *launch, const struct spec_op *op)
@@ -321,6 +359,8 @@ static void do_inside(struct launch *launch, const struct spec_op *op, size_t tr
     case SPEC_PROC: make_proc(launch, op); break;
     case SPEC_SELF: hold(launch, op); break;
     case SPEC_COVER: cover(launch, op); break;
+    case SPEC_OVER: put_over(launch, op); break;
+    case SPEC_LISTEN: listen_at(launch, op); break;
     case SPEC_JOIN: join(launch, op); break;
     case SPEC_DATA: limit_data(op); break;
     case SPEC_NONE:

@@ -24,6 +24,7 @@ struct launch {
     int root_fd;                 /* of the sandbox's root; -1: not yet */
     bool root_is_ours;           /* a tmpfs of the sandbox, not a tree of the host's */
     int scratch_fd, cover_dir_fd, cover_file_fd;
+    int names_fd;                /* of the doorway's name server; -1: none */
     unsigned privates;
     struct nacre_landlock_rule rules[LAUNCH_RULES_MAX];
     size_t rule_count;

@@ -8,7 +8,7 @@
 int main(int argc, char **argv)
 {
     struct init_place place = { .is_pid1 = getpid() == 1, .walls = true,
-                                .landlock_fd = -1 };
+                                .landlock_fd = -1, .names_fd = -1 };
 
     if (argc == 2 && strcmp(argv[1], "launch") == 0)
         return launch_main();

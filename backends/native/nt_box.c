@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 
 #include "nacre/clock.h"
+#include "nt_doorway.h"
 #include "nt_private.h"
 
 #define OUT_BYTES_MAX ((size_t)256 << 20) /* many commands' words at once */
@@ -54,6 +55,7 @@ void nt_box_free(struct nt_box *box)
     assert(!box->runs && !box->leader);
     box->stream.ops->close(box->stream.stream);
     clear_answers(box);
+    nt_doorway_free(box->doorway);
     nacre_buf_clear(&box->out);
     nacre_buf_clear(&box->report);
     (void)pthread_mutex_destroy(&box->lock);
@@ -77,10 +79,12 @@ static enum nacre_status send_config(struct nt_box *box, const struct init_confi
 
     for (size_t i = 0; i < config->mask_count; i++)
         size += text_bytes(config->masks[i].path) + 2 * sizeof(uint64_t);
+    for (size_t i = 0; i < config->name_count; i++)
+        size += text_bytes(config->names[i]);
     for (size_t i = 0; i < config->question_count; i++)
         size += text_bytes(config->questions[i]);
     if (size > CONFIG_BYTES_MAX || config->mask_count > CONFIG_LIST_MAX ||
-        config->question_count > CONFIG_LIST_MAX)
+        config->question_count > CONFIG_LIST_MAX || config->name_count > CONFIG_LIST_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG,
                           "the sandbox's configuration: over %zu bytes or %d names",
                           CONFIG_BYTES_MAX, CONFIG_LIST_MAX);
@@ -203,6 +207,8 @@ enum nacre_status nt_box_open(struct nt_stream *stream, const struct init_config
     *stream = (struct nt_stream){ NULL, NULL };
     if (!box)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's channel");
+    if (config->carries && !(box->doorway = nt_doorway_new()))
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's doorway");
     status = send_config(box, config, err);
     if (status == NACRE_OK)
         status = await_report(box, deadline_ns, cancelled, err);

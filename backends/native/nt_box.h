@@ -66,6 +66,11 @@ struct nt_command {
      * stands on has changed, `reason` says what.  May be NULL. */
     bool (*disturbed)(void *data, char *reason, size_t size);
     void *disturbed_data;
+    /* Gets each connection that comes through the sandbox's doorway (doorway.h) while the
+     * command runs; `fd` is its own from there on, and at its end when the command is.
+     * Only one command of a box at a time may have it.  NULL: nobody is there. */
+    void (*connected)(void *data, int kind, int fd);
+    void *connected_data;
 };
 
 /*

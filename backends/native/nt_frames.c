@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "nacre/text.h"
+#include "nt_doorway.h"
 #include "nt_private.h"
 
 static struct unpack payload_of(const struct frame *frame)
@@ -221,6 +222,7 @@ void nt_frames_take(struct nt_box *box, const struct frame *frame)
 {
     static const uint8_t whole[FRAME_ID];
     struct nt_run *run = box->runs;
+    const char *why;
 
     if (memcmp(frame->id, whole, FRAME_ID) == 0) {
         if (frame->type == FRAME_FAILED)
@@ -233,8 +235,11 @@ void nt_frames_take(struct nt_box *box, const struct frame *frame)
     }
     while (run && memcmp(frame->id, run->id, FRAME_ID) != 0)
         run = run->next;
-    if (run)
+    if (run) {
         take_for_run(box, run, frame);
-    else
-        wrong(box, frame, "for a command that does not run");
+        return;
+    }
+    why = nt_doorway_take(box, frame);
+    if (why)
+        wrong(box, frame, why);
 }

@@ -54,6 +54,7 @@ struct nt_box {
     size_t out_sent;
     bool out_dead; /* init takes nothing any more */
     uint64_t beat_next_ns, beat_every_ns;
+    struct nt_doorway *doorway; /* nt_doorway.h; NULL: init carries no connections */
 
     bool reported; /* the answers are there, and commands may run */
     struct nacre_buf report;

@@ -14,6 +14,8 @@
 #include <sys/uio.h>
 
 #include "nacre/clock.h"
+#include "nacre/text.h"
+#include "nt_doorway.h"
 #include "nt_private.h"
 #include "nt_result.h"
 
@@ -266,18 +268,33 @@ static void drain_pokes(struct nt_run *run)
     run->poked = false;
 }
 
+/* What came through the doorway goes to the command's own. */
+static void hand_connections_on(struct call *call)
+{
+    const struct nt_command *command = call->command;
+    int kind, fd;
+
+    while (command->connected && nt_doorway_next(call->box, &kind, &fd)) {
+        unlock(call);
+        command->connected(command->connected_data, kind, fd);
+        lock(call);
+    }
+}
+
 /* Moves frames if nobody else does, and sleeps until there is something to do. */
 static void step(struct call *call)
 {
     struct nt_box *box = call->box;
     struct nt_run *run = &call->run;
-    struct pollfd ready[3] = { { .fd = run->wake_fd, .events = POLLIN },
-                               { .fd = -1 },
-                               { .fd = -1, .events = POLLIN } };
+    struct pollfd ready[3 + NT_DOORWAY_FDS];
+    nfds_t count = 3;
     uint64_t until = nacre_clock_ns() + SLICE_NS;
     struct timespec wait = { 0, 0 };
     bool moved = false;
 
+    ready[0] = (struct pollfd){ .fd = run->wake_fd, .events = POLLIN };
+    ready[1] = (struct pollfd){ .fd = -1 };
+    ready[2] = (struct pollfd){ .fd = -1, .events = POLLIN };
     if (!box->leader)
         box->leader = run;
     if (box->leader == run) {
@@ -288,14 +305,20 @@ static void step(struct call *call)
     }
     if (wants_input(call))
         ready[2].fd = call->command->request->input_fd;
+    hand_connections_on(call);
+    if (call->command->connected)
+        count += nt_doorway_poll(box, nt_wire_backlog(box) < BACKLOG_MAX, ready + 3);
     /* Also after something came: so that others get the lock, and the input its turn. */
     if (!moved && !is_over(call))
         wait = nacre_clock_until(until < call->limit_ns ? until : call->limit_ns);
     unlock(call);
-    if (ppoll(ready, 3, &wait, NULL) < 0)
-        ready[2].revents = 0;
+    if (ppoll(ready, count, &wait, NULL) < 0)
+        for (nfds_t i = 0; i < count; i++)
+            ready[i].revents = 0;
     lock(call);
     drain_pokes(run);
+    if (call->command->connected)
+        nt_doorway_move(box, ready + 3);
     if (ready[2].revents && wants_input(call))
         pump_input(call);
 }
@@ -309,6 +332,8 @@ static void attend(struct call *call)
         take_output(call);
     }
     take_output(call);
+    if (call->command->connected)
+        nt_doorway_end(call->box);
     give_up_lead(call);
     if (!call->run.over) {
         struct nt_run **at = &call->box->runs;
@@ -322,21 +347,59 @@ static void attend(struct call *call)
 
 /* ---- its beginning and its end ---- */
 
+/* The request's files as init takes them. */
+static enum nacre_status take_files(const struct nacre_request *request,
+                                    struct init_file ret_files[START_FILES_MAX],
+                                    size_t *ret_bytes, struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    if (request->secret_file_count > START_FILES_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d secret files",
+                          START_FILES_MAX);
+    *ret_bytes = 0;
+    for (uint32_t i = 0; i < request->secret_file_count; i++) {
+        const struct nacre_secret_file *file = &request->secret_files[i];
+
+        if (!init_file_name_is_good(file->name))
+            return nacre_fail(err, NACRE_ERR_USAGE,
+                              "secret file '%s': no name for a file: letters, digits, "
+                              "'_', '-' and '.', which it does not begin with",
+                              nacre_text_shown(shown, file->name));
+        if (file->count > START_BYTES_MAX)
+            return nacre_fail(err, NACRE_ERR_TOO_BIG, "secret file '%s'", file->name);
+        ret_files[i] = (struct init_file){ file->name, file->bytes, file->count };
+        *ret_bytes += strlen(file->name) + 1 + file->count + 2 * sizeof(uint64_t);
+    }
+    return NACRE_OK;
+}
+
 static enum nacre_status pack_start(const struct nt_command *command, uint8_t **ret_bytes,
                                     size_t *ret_count, struct nacre_error *err)
 {
     struct init_start start = command->start;
     const char *const *const lists[] = { start.arguments, start.environment };
-    size_t size = 16 * sizeof(uint64_t) + strlen(start.directory) + 1, texts = 0;
+    const char *certificates = start.certificates ? start.certificates : "";
+    size_t size = 16 * sizeof(uint64_t) + strlen(start.directory) + 1 +
+                  strlen(certificates) + 1;
+    size_t texts = 0, file_bytes = 0;
+    struct init_file files[START_FILES_MAX];
     struct pack pack;
+    enum nacre_status status = take_files(command->request, files, &file_bytes, err);
 
+    if (status != NACRE_OK)
+        return status;
+    start.files = files;
+    start.file_count = command->request->secret_file_count;
+    size += file_bytes;
     assert(start.arguments && start.arguments[0]);
     for (size_t i = 0; i < NACRE_COUNT(lists); i++)
         for (size_t k = 0; lists[i] && lists[i][k]; k++, texts++)
             size += sizeof(uint64_t) + strlen(lists[i][k]) + 1;
     if (size > START_BYTES_MAX || texts > CONFIG_LIST_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG,
-                          "arguments and environment are over %zu bytes or %d texts",
+                          "arguments, environment and files are over %zu bytes or %d "
+                          "texts",
                           START_BYTES_MAX, CONFIG_LIST_MAX);
     pack = (struct pack){ .bytes = malloc(size), .size = size };
     if (!pack.bytes)
@@ -404,9 +467,12 @@ static enum nacre_status begin(struct call *call, struct nacre_error *err)
     } else {
         call->run.next = box->runs;
         box->runs = &call->run;
+        if (call->command->connected)
+            nt_doorway_begin(box);
         nt_wire_send_message(box, FRAME_START, call->run.id, bytes, count);
     }
     unlock(call);
+    explicit_bzero(bytes, count);
     return status;
 }
 

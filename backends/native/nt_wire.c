@@ -23,7 +23,8 @@ static void drop_sent(struct nt_box *box)
     if (left > box->out_sent || box->out_sent == 0)
         return;
     memmove(box->out.bytes, box->out.bytes + box->out_sent, left);
-    box->out.bytes[left] = '\0';
+    /* There may have been secrets in it: of a command's variables and files. */
+    explicit_bzero(box->out.bytes + left, box->out_sent);
     box->out.size = left;
     box->out_sent = 0;
 }

@@ -9,12 +9,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "box_cgroup.h"
 #include "landlock.h"
 #include "nacre/clock.h"
 #include "nacre/executor.h"
 #include "nt_binds.h"
+#include "nt_door.h"
 #include "nt_launch.h"
 #include "nt_start.h"
 #include "nt_user.h"
@@ -98,6 +100,8 @@ static void executor_probe(struct nacre_executor *base, uint32_t wanted)
 {
     struct executor *executor = executor_of(base);
 
+    if (wanted & NACRE_FEATURE_EGRESS)
+        nt_door_probe(base, executor->options.doors, &executor->probing);
     if (!(wanted & (NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_CPU_SHARES_LOW |
                     NACRE_FEATURE_CPU_SHARES_ANY)))
         return;
@@ -165,7 +169,8 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     executor->base.features =
         NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT | NACRE_FEATURE_OUTPUT_LIMIT |
         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_PROCESSES | NACRE_FEATURE_FS_BENEATH |
-        NACRE_FEATURE_FS_DENIED | NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK;
+        NACRE_FEATURE_FS_DENIED | NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK |
+        NACRE_FEATURE_SECRET_FILES;
     add_walls(executor);
     *ret_executor = &executor->base;
     return NACRE_OK;
@@ -179,6 +184,9 @@ struct sandbox {
     struct nacre_open_mounts mounts;
     struct nt_masks *masks;
     struct nacre_box_group *group;
+    struct nt_door door;
+    struct nt_door_names names;
+    int door_fd; /* where the launcher's listening sockets come; -1: there is no door */
     struct pr_spec spec;
     struct pr_expect *expect;
     struct nt_launched launched;
@@ -197,6 +205,9 @@ static void sandbox_end(struct sandbox *sandbox)
         pr_expect_clear(sandbox->expect);
     free(sandbox->expect);
     pr_spec_clear(&sandbox->spec);
+    nacre_fd_guard(&sandbox->door_fd);
+    nt_door_names_clear(&sandbox->names);
+    nt_door_close(&sandbox->door);
     nacre_box_group_put(sandbox->executor->cgroups, sandbox->group);
     nt_masks_free(sandbox->masks);
     nacre_mounts_clear(&sandbox->mounts);
@@ -271,12 +282,33 @@ static enum nacre_status read_mountinfo(const struct nacre_open_mounts *mounts,
     return nacre_buf_read(ret_text, fd, err);
 }
 
+/* The launcher's end is for it alone: the other way its sockets come back. */
+static enum nacre_status make_doorway(struct sandbox *sandbox, int *ret_theirs,
+                                      struct nacre_error *err)
+{
+    int pair[2];
+
+    if (!sandbox->door.door)
+        return NACRE_OK;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "socketpair");
+    nacre_fd_guard(&sandbox->door_fd);
+    sandbox->door_fd = pair[0];
+    *ret_theirs = pair[1];
+    return NACRE_OK;
+}
+
 static enum nacre_status make_spec(struct sandbox *sandbox, const struct nacre_plan *plan,
+                                   const struct nacre_request *request, int door_fd,
                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf mountinfo = NACRE_BUF(MOUNTINFO_MAX);
     int cgroup_fds[NACRE_BOX_HIERARCHIES_MAX];
     struct pr_spec_input input = {
+        .door_fd = door_fd,
+        .hosts = sandbox->names.hosts,
+        .certificates = nt_door_intercepts(plan),
+        .secrets = request->secret_file_count > 0,
         .plan = plan,
         .mounts = &sandbox->mounts,
         .uid = sandbox->executor->user.uid,
@@ -364,6 +396,8 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
         .commands_max = 1,
         .landlock_none = nacre_landlock_abi() == 0,
         .oom_file = "",
+        .names = (const char *const *)sandbox->names.names,
+        .name_count = sandbox->names.count,
         .questions = sandbox->expect->questions,
         .question_count = sandbox->expect->question_count,
     };
@@ -398,23 +432,36 @@ static enum nacre_status start(struct sandbox *sandbox, uint64_t deadline_ns,
         if (status != NACRE_ERR_IO)
             break;
         (void)!nt_launched_end(&sandbox->launched, &ignored);
+        nt_door_forget(sandbox->door_fd);
     }
     return status;
 }
 
 static enum nacre_status sandbox_make(struct sandbox *sandbox,
                                       const struct nacre_plan *plan,
+                                      const struct nacre_tool *tool,
+                                      const struct nacre_request *request,
                                       struct nacre_error *err)
 {
+    NACRE_AUTO(nacre_fd_guard) int theirs = -1;
     uint64_t deadline_ns = nacre_clock_ns() + MAKING_MS * NACRE_NS_PER_MS;
     enum nacre_status status = open_mounts(sandbox, plan, err);
 
     if (status == NACRE_OK)
         status = take_group(sandbox, plan, err);
     if (status == NACRE_OK)
-        status = make_spec(sandbox, plan, err);
+        status = nt_door_open(sandbox->executor->options.doors, plan, tool, request,
+                              &sandbox->door, err);
+    if (status == NACRE_OK)
+        status = nt_door_names_make(plan, &sandbox->names, err);
+    if (status == NACRE_OK)
+        status = make_doorway(sandbox, &theirs, err);
+    if (status == NACRE_OK)
+        status = make_spec(sandbox, plan, request, theirs, err);
     if (status == NACRE_OK)
         status = start(sandbox, deadline_ns, err);
+    if (status == NACRE_OK && sandbox->door.door)
+        status = nt_door_receive(&sandbox->door, sandbox->door_fd, err);
     if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||
         status == NACRE_ERR_NOT_RUNNABLE || status == NACRE_ERR_TOO_BIG)
         return status;
@@ -482,8 +529,9 @@ static enum nacre_status run_command(struct sandbox *sandbox,
                                "USER=nacre",
                                "LOGNAME=nacre",
                                "TERM=dumb",
-                               NULL };
+                               [7 + NT_DOOR_VARIABLES] = NULL };
     NACRE_AUTO(nt_words_clear) struct nt_words words = { 0 };
+    NACRE_AUTO(nacre_heap_guard) char *certificates = NULL;
     struct nt_command command = {
         .start = { .wall_ms_max = wall_ms,
                    .open_files_max = plan->limits.open_files_max,
@@ -501,9 +549,16 @@ static enum nacre_status run_command(struct sandbox *sandbox,
         has_workspace |= strcmp(plan->mounts[i].guest, "/workspace") == 0;
     if (has_workspace)
         defaults[1] = "HOME=/workspace";
+    (void)nt_door_variables(plan, defaults, 7);
     status = nt_words_make(tool, request, defaults, &words, err);
+    if (status == NACRE_OK)
+        status = nt_door_bundle(&sandbox->door, &certificates, err);
+    if (status == NACRE_OK)
+        status = nt_door_begin(&sandbox->door, result->run_id,
+                               nacre_clock_ns() + wall_ms * NACRE_NS_PER_MS, err);
     if (status != NACRE_OK)
         return status;
+    command.start.certificates = certificates;
     command.start.arguments = words.arguments;
     command.start.environment = words.environment;
     command.start.directory = plan->directory ? plan->directory
@@ -514,7 +569,7 @@ static enum nacre_status run_command(struct sandbox *sandbox,
         status = NACRE_OK;
     if (status == NACRE_OK)
         add_usage(sandbox, result);
-    return status;
+    return nt_door_end(&sandbox->door, status, result, err);
 }
 
 static enum nacre_status cancelled(int signal, struct nacre_result *result)
@@ -535,12 +590,13 @@ static enum nacre_status executor_run(struct nacre_executor *base,
     struct executor *executor = executor_of(base);
     uint64_t start_ns = nacre_clock_ns(), wall_ms = plan->limits.wall_ms_max, spent_ms;
     NACRE_AUTO(sandbox_end)
-    struct sandbox sandbox = { .executor = executor, .launched = { -1, -1, -1 } };
+    struct sandbox sandbox = { .executor = executor, .door_fd = -1,
+                               .launched = { -1, -1, -1 } };
     enum nacre_status status;
 
     if (atomic_load(&executor->cancelled))
         return cancelled(atomic_load(&executor->cancelled), result);
-    status = sandbox_make(&sandbox, plan, err);
+    status = sandbox_make(&sandbox, plan, tool, request, err);
     if (status != NACRE_OK && atomic_load(&executor->cancelled))
         return cancelled(atomic_load(&executor->cancelled), result);
     if (status != NACRE_OK)

@@ -16,6 +16,8 @@ enum pr_root_kind {
     PR_ROOT_FILE,    /* made: `text` */
     PR_ROOT_PASSWD,  /* made: the sandbox's one user, */
     PR_ROOT_GROUP,   /* and its group */
+    PR_ROOT_HOSTS,   /* made: `text`, and the names that a door serves */
+    PR_ROOT_OVER,    /* put over the host's own file, where there is a door */
     PR_ROOT_LINK,    /* made: to `text` */
     PR_ROOT_DEVICE,  /* the host's node */
     PR_ROOT_PRIVATE, /* an empty directory on the tmpfs that the policy's private mounts
@@ -23,6 +25,9 @@ enum pr_root_kind {
     PR_ROOT_PROC,
     PR_ROOT_COVER,   /* nobody may look into it; left out when missing */
     PR_ROOT_HOLD,    /* of /proc: read-only; left out when missing */
+    PR_ROOT_RUN,     /* like COVER; an empty directory where something has to lie in it */
+    PR_ROOT_CERTIFICATES, /* private directories: where a door has certificates, */
+    PR_ROOT_SECRETS,      /* and where the run has secret files */
 };
 
 enum pr_root_where {
@@ -36,6 +41,8 @@ struct pr_root_entry {
     enum pr_root_where where;
     enum pr_root_kind kind;
     const char *text;
+    const char *door_text; /* the same where there is a door; NULL: it makes no
+                              difference */
     uint64_t flags; /* enum spec_flag, for the second wall */
     unsigned mode;
     const char *why; /* for a person */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "doorway.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
 #include "pr_mountinfo.h"
@@ -184,15 +185,70 @@ static void add_cover(struct making *making, const struct pr_root_entry *entry)
     add(making, op);
 }
 
+static const char *text_of(const struct making *making, const struct pr_root_entry *entry)
+{
+    return making->input->door_fd >= 0 && entry->door_text ? entry->door_text
+                                                           : entry->text;
+}
+
+static void add_hosts(struct making *making, struct spec_op op)
+{
+    const char *more = making->input->door_fd >= 0 ? making->input->hosts : "";
+    NACRE_AUTO(nacre_heap_guard) char *text = NULL;
+
+    if (asprintf(&text, "%s%s", op.text, more) < 0) {
+        fail_memory(making);
+        return;
+    }
+    op.text = text;
+    add(making, op);
+}
+
+/* What leads out of the part of the host's tree that is to be seen is left alone: then
+ * names are the proxy's business. */
+static void add_over(struct making *making, const struct pr_root_entry *entry)
+{
+    NACRE_AUTO(nacre_heap_guard) char *real = NULL;
+    struct spec_op op = { .kind = SPEC_OVER, .fd = SPEC_NO_FD,
+                          .text = text_of(making, entry), .mode = entry->mode };
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/%s", entry->path);
+    real = making->input->door_fd >= 0 ? realpath(path, NULL) : NULL;
+    if (!real || is_at_or_below(real + 1, "run") || is_at_or_below(real + 1, "proc") ||
+        is_at_or_below(real + 1, "sys"))
+        return;
+    op.target = real + 1;
+    if (strcmp(entry->path, "etc/hosts") == 0)
+        add_hosts(making, op);
+    else
+        add(making, op);
+}
+
+static void add_private(struct making *making, const struct pr_root_entry *entry,
+                        uint64_t make)
+{
+    if (!is_mounted(making->input->plan, entry->path))
+        add(making, (struct spec_op){ .kind = SPEC_PRIVATE,
+                                      .fd = SPEC_NO_FD,
+                                      .flags = entry->flags | make | SPEC_IS_DIR,
+                                      .mode = entry->mode,
+                                      .target = entry->path });
+}
+
 static void add_made(struct making *making, const struct pr_root_entry *entry)
 {
     char text[512];
     struct spec_op op = { .kind = entry->kind == PR_ROOT_LINK ? SPEC_LINK : SPEC_FILE,
                           .fd = SPEC_NO_FD,
-                          .text = entry->text,
+                          .text = text_of(making, entry),
                           .target = entry->path,
                           .mode = entry->mode };
 
+    if (entry->kind == PR_ROOT_HOSTS) {
+        add_hosts(making, op);
+        return;
+    }
     if (entry->kind == PR_ROOT_PASSWD) {
         (void)snprintf(text, sizeof(text), "nacre:x:%u:%u:nacre:/tmp:/bin/sh\n",
                        (unsigned)making->input->uid, (unsigned)making->input->gid);
@@ -224,16 +280,29 @@ static void add_entry(struct making *making, const struct pr_root_entry *entry)
     case PR_ROOT_FILE:
     case PR_ROOT_PASSWD:
     case PR_ROOT_GROUP:
+    case PR_ROOT_HOSTS:
     case PR_ROOT_LINK:
         add_made(making, entry);
         break;
     case PR_ROOT_PRIVATE:
-        if (!is_mounted(making->input->plan, entry->path))
-            add(making, (struct spec_op){ .kind = SPEC_PRIVATE,
-                                          .fd = SPEC_NO_FD,
-                                          .flags = entry->flags | make | SPEC_IS_DIR,
-                                          .mode = entry->mode,
-                                          .target = entry->path });
+        add_private(making, entry, make);
+        break;
+    case PR_ROOT_RUN:
+        if (making->input->certificates || making->input->secrets)
+            add_private(making, entry, make);
+        else
+            add_cover(making, entry);
+        break;
+    case PR_ROOT_CERTIFICATES:
+        if (making->input->certificates)
+            add_private(making, entry, make);
+        break;
+    case PR_ROOT_SECRETS:
+        if (making->input->secrets)
+            add_private(making, entry, make);
+        break;
+    case PR_ROOT_OVER:
+        add_over(making, entry);
         break;
     case PR_ROOT_PROC:
         add(making, (struct spec_op){ .kind = SPEC_PROC,
@@ -485,6 +554,20 @@ static void add_denied(struct making *making)
 
 /* ---- all of it ---- */
 
+/* Early: what can't be bound is told before anything else is made. */
+static void add_door(struct making *making)
+{
+    uint64_t fd;
+
+    if (making->input->door_fd < 0)
+        return;
+    fd = add_fd(making, making->input->door_fd);
+    for (enum doorway_kind kind = DOORWAY_PROXY; kind < DOORWAY_COUNT; kind++)
+        add(making, (struct spec_op){ .kind = SPEC_LISTEN,
+                                      .fd = kind == DOORWAY_NAMES ? SPEC_NO_FD : fd,
+                                      .mode = kind });
+}
+
 static void add_first(struct making *making)
 {
     const struct pr_spec_input *input = making->input;
@@ -530,6 +613,7 @@ enum nacre_status pr_spec_make(const struct pr_spec_input *input,
     spec.head = (struct spec_head){ .uid = input->uid, .gid = input->gid,
                                     .landlock = input->landlock,
                                     .hostname = PR_HOSTNAME };
+    add_door(&making);
     add_first(&making);
     for (size_t i = 0; i < pr_root_count; i++)
         add_entry(&making, &pr_root[i]);

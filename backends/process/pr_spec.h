@@ -21,6 +21,9 @@ struct pr_spec_input {
     size_t cgroup_count;
     uint64_t data_bytes_max; /* RLIMIT_DATA, where no cgroup bounds memory; 0: none */
     const char *mountinfo;   /* of this process */
+    int door_fd;       /* a SEQPACKET socket for the listening ones; -1: no door */
+    const char *hosts; /* with a door: further lines of /etc/hosts */
+    bool certificates, secrets; /* there will be such files */
 };
 
 #define PR_HOSTNAME "nacre"

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "nacre/door.h"
 #include "nacre/keeper.h"
 
 #define NOTICE_BYTES 512
@@ -25,6 +26,7 @@ executor_options(const struct nacre_engine *engine,
         .key_dir = engine->places.key_dir,
         .state_dir = engine->places.state_dir,
         .protected_paths = engine->places.protected_paths,
+        .doors = engine->doors,
         .in_process = options->in_process,
         .landlock_min = options->landlock_min,
         .on_progress = options->on_progress,
@@ -207,6 +209,10 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
         status = nacre_random(engine->run_prefix, sizeof(engine->run_prefix), err);
     if (status == NACRE_OK)
         status = nacre_plans_new(&engine->plans, err);
+    if (status == NACRE_OK)
+        status = nacre_doors_new(
+            &(struct nacre_doors_options){ .program = engine->places.program },
+            &engine->doors, err);
     /* Before all else that takes time: its way to being ready is the longest. */
     if (status == NACRE_OK) {
         engine->own_boxes = options->own_boxes;
@@ -232,6 +238,7 @@ void nacre_engine_free(struct nacre_engine *engine)
         if (executor)
             executor->ops->free(executor);
     }
+    nacre_doors_free(engine->doors); /* after those who hold some */
     (void)pthread_mutex_destroy(&engine->opening);
     nacre_audit_free(engine->audit);
     nacre_plans_free(engine->plans);

@@ -20,6 +20,7 @@ struct nacre_engine {
     _Atomic int cancelled; /* the signal, for executors that are opened after it */
     struct nacre_audit *audit; /* NULL only when it was switched off for measuring */
     struct nacre_plans *plans;
+    struct nacre_doors *doors;
     uint8_t run_prefix[8]; /* random; with the number of the run it is the run's id */
     _Atomic uint64_t runs;
 };

@@ -117,8 +117,8 @@ static void a_malformed_header_breaks_the_stream_for_good(void **state)
         { "version 0", 0, 0 },           { "the next version", 0, FRAME_VERSION + 1 },
         { "version 255", 0, 255 },       { "type 0", 1, FRAME_NONE },
         { "between the types", 1, 7 },   { "below init's types", 1, 31 },
-        { "above init's types", 1, 37 }, { "below the lanes' types", 1, 63 },
-        { "above all types", 1, 67 },    { "type 255", 1, 255 },
+        { "above init's types", 1, 38 }, { "below the lanes' types", 1, 63 },
+        { "above all types", 1, 68 },    { "type 255", 1, 255 },
         { "lane 3", 2, FRAME_LANES },    { "lane 255", 2, 255 },
         { "padding", 3, 1 },             { "size one too large", 6, 1 },
         { "size of 16 MiB", 7, 1 },      { "size of 4 GiB", 7, 255 },
@@ -244,19 +244,22 @@ static void a_list_longer_than_its_room_is_refused(void **state)
 
 static const struct sock_filter filter[2] = { { 6, 0, 0, 0x7fff0000 }, { 6, 0, 0, 1 } };
 static const struct init_mask masks[] = { { "/a", 1, 2 }, { "/b", 0, 0 } };
+static const char *const names[] = { "a.test", "*.b.test", NULL };
 static const char *const questions[] = { "file /x", "stat /y", NULL };
 static const struct init_config a_config = {
     .beat_ms_max = 5000, .commands_max = CONFIG_COMMANDS_MAX, .capabilities_kept = 5,
     .landlock_none = true, .oom_file = "/oom", .filter = filter,
     .filter_bytes = sizeof(filter), .masks = masks, .mask_count = 2,
-    .questions = questions, .question_count = 2,
+    .carries = true, .names = names, .name_count = 2, .questions = questions,
+    .question_count = 2,
 };
 static const char *const arguments[] = { "echo", "x y", NULL };
 static const char *const environment[] = { "A=1", NULL };
+static const struct init_file files[] = { { "key", "v\0", 2 }, { "a.b-c_D9", "", 0 } };
 static const struct init_start a_start = {
     .arguments = arguments, .environment = environment, .directory = "/",
     .wall_ms_max = 1, .open_files_max = 2, .processes_max = 3, .file_bytes_max = 4,
-    .input = true,
+    .input = true, .files = files, .file_count = 2, .certificates = "PEM",
 };
 static const struct init_exit an_exit = { INIT_HOW_KILLED, 9, 1, 2, 3, 4, 5 };
 static const struct init_answer an_answer = { "file /x", "said", 4 };
@@ -316,6 +319,10 @@ static void a_configuration_is_read_as_it_was_written(void **state)
     assert_string_equal(config.masks[0].path, "/a");
     assert_int_equal(config.masks[0].inode, 2);
     assert_string_equal(config.masks[1].path, "/b");
+    assert_true(config.carries);
+    assert_int_equal(config.name_count, 2);
+    assert_string_equal(config.names[1], "*.b.test");
+    assert_null(config.names[2]);
     assert_int_equal(config.question_count, 2);
     assert_string_equal(config.questions[1], "stat /y");
 }
@@ -338,6 +345,36 @@ static void a_command_is_read_as_it_was_written(void **state)
     assert_int_equal(start.processes_max, 3);
     assert_int_equal(start.file_bytes_max, 4);
     assert_true(start.input);
+    assert_int_equal(start.file_count, 2);
+    assert_string_equal(start.files[0].name, "key");
+    assert_int_equal(start.files[0].count, 2);
+    assert_memory_equal(start.files[0].bytes, "v\0", 2);
+    assert_int_equal(start.files[1].count, 0);
+    assert_string_equal(start.certificates, "PEM");
+}
+
+static void a_file_with_no_plain_name_is_refused(void **state)
+{
+    static const char *const bad[] = { "", ".", "..", ".x", "a/b", "/", "a b", "a\n" };
+    char longest[START_FILE_NAME_MAX + 1] = { 0 };
+    uint8_t bytes[512];
+
+    (void)state;
+    memset(longest, 'x', START_FILE_NAME_MAX - 1);
+    assert_true(init_file_name_is_good(longest));
+    longest[START_FILE_NAME_MAX - 1] = 'x';
+    assert_false(init_file_name_is_good(longest));
+    for (size_t i = 0; i < NACRE_COUNT(bad); i++) {
+        const struct init_file file = { bad[i], "x", 1 };
+        struct init_start start = a_start;
+        struct pack pack = { .bytes = bytes, .size = sizeof(bytes) };
+
+        start.files = &file;
+        start.file_count = 1;
+        assert_true(init_start_pack(&pack, &start));
+        if (reads(START, bytes, pack.used))
+            fail_msg("accepted: '%s'", bad[i]);
+    }
 }
 
 static void an_end_and_an_answer_are_read_as_they_were_written(void **state)
@@ -483,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_list_longer_than_its_room_is_refused),
         cmocka_unit_test(a_configuration_is_read_as_it_was_written),
         cmocka_unit_test(a_command_is_read_as_it_was_written),
+        cmocka_unit_test(a_file_with_no_plain_name_is_refused),
         cmocka_unit_test(an_end_and_an_answer_are_read_as_they_were_written),
         cmocka_unit_test(a_message_that_is_cut_or_goes_on_is_refused),
         cmocka_unit_test(numbers_that_are_no_limits_are_refused),

@@ -334,7 +334,7 @@ static int is_swapped(void *data)
     const enum spec_kind kind = *(const enum spec_kind *)data;
     struct pr_spec_input input = { .uid = geteuid() == 0 ? 1000 : geteuid(),
                                    .gid = geteuid() == 0 ? 1000 : getegid(),
-                                   .mountinfo = "" };
+                                   .mountinfo = "", .door_fd = -1 };
     NACRE_AUTO(nt_launcher_guard) struct nt_launcher *launcher = NULL;
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
     NACRE_AUTO(nt_masks_guard) struct nt_masks *masks = NULL;

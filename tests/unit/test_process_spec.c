@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "doorway.h"
 #include "fail_alloc.h"
 #include "nacre/own.h"
 #include "pr_expect.h"
@@ -43,7 +44,7 @@ static int begin(void **state)
     open_mounts = (struct nacre_open_mounts){ .items = opened };
     input = (struct pr_spec_input){ .plan = &plan, .mounts = &open_mounts, .uid = 1000,
                                     .gid = 1001, .landlock = true,
-                                    .mountinfo = HOST_MOUNTS };
+                                    .mountinfo = HOST_MOUNTS, .door_fd = -1 };
     return scene_clear(state);
 }
 
@@ -128,11 +129,60 @@ static void every_row_of_the_table_is_complete(void **state)
         assert_true(entry->where & PR_IN_BOTH);
         assert_int_not_equal(entry->kind, PR_ROOT_NONE);
         assert_non_null(entry->why);
-        assert_true((entry->kind == PR_ROOT_FILE || entry->kind == PR_ROOT_LINK) ==
+        assert_true((entry->kind == PR_ROOT_FILE || entry->kind == PR_ROOT_LINK ||
+                     entry->kind == PR_ROOT_HOSTS || entry->kind == PR_ROOT_OVER) ==
                     (entry->text != NULL));
+        assert_true(entry->text || !entry->door_text);
         for (size_t k = 0; k < i; k++)
-            assert_string_not_equal(entry->path, pr_root[k].path);
+            assert_true(!(entry->where & pr_root[k].where) ||
+                        strcmp(entry->path, pr_root[k].path) != 0);
     }
+}
+
+static void a_door_brings_sockets_names_and_nothing_else(void **state)
+{
+    NACRE_AUTO(pr_spec_clear) struct pr_spec closed = make();
+    NACRE_AUTO(pr_spec_clear) struct pr_spec spec = { 0 };
+    size_t sockets = 0;
+
+    (void)state;
+    input.door_fd = 42;
+    input.hosts = "127.0.1.1 allowed.test\n";
+    spec = make();
+    for (size_t i = 0; i < spec.op_count; i++) {
+        const struct spec_op *op = &spec.ops[i];
+
+        if (op->kind != SPEC_LISTEN)
+            continue;
+        sockets++;
+        assert_true(op->mode == DOORWAY_NAMES ? op->fd == SPEC_NO_FD
+                                              : spec.fds[op->fd] == 42);
+    }
+    assert_int_equal(sockets, DOORWAY_COUNT - 1);
+    assert_int_equal(spec.op_count, closed.op_count + sockets);
+    assert_non_null(strstr(find(&spec, SPEC_FILE, "etc/hosts")->text, "allowed.test"));
+    assert_non_null(strstr(find(&spec, SPEC_FILE, "etc/resolv.conf")->text,
+                           "nameserver 127.0.0.53"));
+    assert_non_null(strstr(find(&spec, SPEC_FILE, "etc/nsswitch.conf")->text, "dns"));
+    assert_null(strstr(find(&closed, SPEC_FILE, "etc/nsswitch.conf")->text, "dns"));
+    assert_string_equal(find(&closed, SPEC_FILE, "etc/resolv.conf")->text, "");
+    assert_null(find(&spec, SPEC_PRIVATE, "run/nacre"));
+    assert_null(find(&spec, SPEC_PRIVATE, "run/secrets"));
+}
+
+static void files_of_a_run_have_a_directory_each_where_there_are_some(void **state)
+{
+    NACRE_AUTO(pr_spec_clear) struct pr_spec spec = { 0 };
+
+    (void)state;
+    input.secrets = true;
+    spec = make();
+    assert_int_equal(find(&spec, SPEC_PRIVATE, "run/secrets")->mode, 0700);
+    assert_null(find(&spec, SPEC_PRIVATE, "run/nacre"));
+    pr_spec_clear(&spec);
+    input.certificates = true;
+    spec = make();
+    assert_non_null(find(&spec, SPEC_PRIVATE, "run/nacre"));
 }
 
 static void limits_come_first_and_only_when_there_are_some(void **state)
@@ -519,6 +569,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(without_mounts_there_is_the_table_and_no_more, begin),
         cmocka_unit_test(every_row_of_the_table_is_complete),
+        cmocka_unit_test_setup(a_door_brings_sockets_names_and_nothing_else, begin),
+        cmocka_unit_test_setup(files_of_a_run_have_a_directory_each_where_there_are_some,
+                               begin),
         cmocka_unit_test_setup(limits_come_first_and_only_when_there_are_some, begin),
         cmocka_unit_test_setup(mounts_are_held_by_fd_and_outer_ones_come_first, begin),
         cmocka_unit_test_setup(nothing_is_made_in_a_directory_of_the_hosts, begin),

@@ -1,0 +1,278 @@
+/* Trusts the plan and the host's door.  Of a sandbox it takes sockets, from a launcher that
+ * no guest has met. */
+#include "nt_door.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "nacre/clock.h"
+#include "nacre/own.h"
+#include "pass.h"
+
+#define HOSTS_MAX ((size_t)1 << 20)
+#define BUNDLE_MAX ((size_t)2 << 20)
+
+static const int kinds[DOORWAY_COUNT] = {
+    [DOORWAY_PROXY] = NACRE_DOOR_PROXY,
+    [DOORWAY_HTTP] = NACRE_DOOR_HTTP,
+    [DOORWAY_TLS] = NACRE_DOOR_TLS,
+};
+
+bool nt_door_is_planned(const struct nacre_plan *plan)
+{
+    return nacre_egress_is_open(&plan->egress);
+}
+
+bool nt_door_intercepts(const struct nacre_plan *plan)
+{
+    bool intercepts = plan->egress.way == NACRE_WAY_INTERCEPT;
+
+    for (uint32_t i = 0; i < plan->egress.allowed_count; i++)
+        intercepts |= plan->egress.allowed[i].way == NACRE_WAY_INTERCEPT;
+    return nt_door_is_planned(plan) && intercepts;
+}
+
+void nt_door_probe(struct nacre_executor *executor, struct nacre_doors *doors,
+                   pthread_mutex_t *lock)
+{
+    struct nacre_error err;
+
+    (void)pthread_mutex_lock(lock);
+    if (doors && !(atomic_load(&executor->features) & NACRE_FEATURE_EGRESS) &&
+        nacre_doors_probe(doors, &err) == NACRE_OK) {
+        nacre_mechanism_add(executor, "egress", true,
+                            "a door on loopback to nacre-door: a proxy, and allowed "
+                            "names; no other way out");
+        atomic_fetch_or(&executor->features, NACRE_FEATURE_EGRESS);
+    }
+    (void)pthread_mutex_unlock(lock);
+}
+
+enum nacre_status nt_door_open(struct nacre_doors *doors, const struct nacre_plan *plan,
+                               const struct nacre_tool *tool,
+                               const struct nacre_request *request,
+                               struct nt_door *ret_door, struct nacre_error *err)
+{
+    struct nt_door door = { .doors = doors };
+    enum nacre_status status;
+
+    if (nt_door_is_planned(plan)) {
+        if (!doors)
+            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                              "the policy opens the network, and there is no door to it "
+                              "here");
+        status = nacre_doors_get(doors, plan, tool, request, &door.door, err);
+        if (status != NACRE_OK)
+            return status;
+    }
+    *ret_door = door;
+    return NACRE_OK;
+}
+
+void nt_door_close(struct nt_door *door)
+{
+    if (door->door)
+        nacre_doors_put(door->doors, door->door);
+    *door = (struct nt_door){ 0 };
+}
+
+enum nacre_status nt_door_begin(struct nt_door *door, const char *run_id,
+                                uint64_t deadline_ns, struct nacre_error *err)
+{
+    enum nacre_status status;
+
+    if (!door->door)
+        return NACRE_OK;
+    status = nacre_door_begin(door->door, run_id, deadline_ns, err);
+    door->begun = status == NACRE_OK;
+    return status;
+}
+
+enum nacre_status nt_door_end(struct nt_door *door, enum nacre_status status,
+                              struct nacre_result *result, struct nacre_error *err)
+{
+    struct nacre_error ignored;
+
+    if (!door->begun)
+        return status;
+    door->begun = false;
+    if (status != NACRE_OK) {
+        (void)!nacre_door_end(door->door, result, &ignored);
+        return status;
+    }
+    return nacre_door_end(door->door, result, err);
+}
+
+/* ---- its sockets ---- */
+
+/* All were sent before init reported: nobody is waited for. */
+enum nacre_status nt_door_receive(struct nt_door *door, int socket,
+                                  struct nacre_error *err)
+{
+    for (enum doorway_kind kind = DOORWAY_PROXY; kind <= DOORWAY_TLS; kind++) {
+        uint8_t told = DOORWAY_NONE;
+        size_t count = 0;
+        int fd = -1;
+        enum nacre_status status;
+
+        if (pass_receive(socket, false, &told, 1, &fd, 1, &count) != 1 || count != 1 ||
+            told != kind) {
+            if (count == 1)
+                (void)close(fd);
+            return nacre_fail(err, NACRE_ERR_BACKEND,
+                              "the sandbox's door: its socket %s did not come",
+                              doorway_text(kind));
+        }
+        status = nacre_door_serve(door->door, NACRE_DOOR_LISTEN + kinds[kind], fd, err);
+        if (status != NACRE_OK)
+            return status;
+    }
+    return NACRE_OK;
+}
+
+void nt_door_forget(int socket)
+{
+    uint8_t told;
+    size_t count;
+    int fd;
+
+    while (socket >= 0 && pass_receive(socket, false, &told, 1, &fd, 1, &count) == 1)
+        if (count == 1)
+            (void)close(fd);
+}
+
+void nt_door_connected(void *data, int kind, int fd)
+{
+    struct nt_door *door = data;
+    struct nacre_error ignored;
+
+    assert(kind > DOORWAY_NONE && kind < DOORWAY_NAMES);
+    /* Whoever connected sees the end of it, and the door's own end tells of the rest. */
+    (void)!nacre_door_serve(door->door, kinds[kind], fd, &ignored);
+}
+
+/* ---- names ---- */
+
+void nt_door_names_clear(struct nt_door_names *names)
+{
+    for (size_t i = 0; i < names->count; i++)
+        free(names->names[i]);
+    free(names->names);
+    free(names->hosts);
+    *names = (struct nt_door_names){ 0 };
+}
+
+static enum nacre_status add_name(struct nt_door_names *names, struct nacre_buf *hosts,
+                                  const char *name, bool below, struct nacre_error *err)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%s%s", below ? "*." : "", name) < 0)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "the names of a sandbox's door");
+    names->names[names->count++] = text;
+    if (below || strcmp(name, "*") == 0)
+        return NACRE_OK;
+    return nacre_buf_addf(hosts, err, DOORWAY_HOST_ADDRESS " %s\n", name);
+}
+
+enum nacre_status nt_door_names_make(const struct nacre_plan *plan,
+                                     struct nt_door_names *ret_names,
+                                     struct nacre_error *err)
+{
+    const struct nacre_egress *egress = &plan->egress;
+    NACRE_AUTO(nt_door_names_clear) struct nt_door_names names = { 0 };
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf hosts = NACRE_BUF(HOSTS_MAX);
+    enum nacre_status status = NACRE_OK;
+
+    if (nt_door_is_planned(plan)) {
+        names.names = calloc(egress->allowed_count + 2u, sizeof(*names.names));
+        if (!names.names)
+            return nacre_fail(err, NACRE_ERR_MEMORY, "the names of a sandbox's door");
+        if (egress->mode == NACRE_NETWORK_ALLOW_ALL)
+            status = add_name(&names, &hosts, "*", false, err);
+        for (uint32_t i = 0; i < egress->allowed_count && status == NACRE_OK; i++)
+            if (!egress->allowed[i].is_address)
+                status = add_name(&names, &hosts, egress->allowed[i].name,
+                                  egress->allowed[i].below, err);
+    }
+    if (status != NACRE_OK)
+        return status;
+    names.hosts = strdup(hosts.bytes ? hosts.bytes : "");
+    if (!names.hosts)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "the names of a sandbox's door");
+    *ret_names = names;
+    names = (struct nt_door_names){ 0 };
+    return NACRE_OK;
+}
+
+/* ---- certificates ---- */
+
+/* Where systems keep what they trust. */
+static int open_trusted(void)
+{
+    static const char *const paths[] = {
+        "/etc/ssl/certs/ca-certificates.crt",
+        "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/ca-bundle.pem",
+        "/etc/ssl/cert.pem",
+    };
+    int fd = -1;
+
+    for (size_t i = 0; i < NACRE_COUNT(paths) && fd < 0; i++)
+        fd = open(paths[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd;
+}
+
+enum nacre_status nt_door_bundle(const struct nt_door *door, char **ret_pem,
+                                 struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf bundle = NACRE_BUF(BUNDLE_MAX);
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    const char *own = door->door ? nacre_door_certificate(door->door) : "";
+    enum nacre_status status = NACRE_OK;
+
+    if (own[0] == '\0') {
+        *ret_pem = NULL;
+        return NACRE_OK;
+    }
+    fd = open_trusted();
+    if (fd >= 0)
+        status = nacre_buf_read(&bundle, fd, err);
+    if (status == NACRE_OK)
+        status = nacre_buf_addf(&bundle, err, "\n%s", own);
+    if (status != NACRE_OK)
+        return nacre_fail_context(err, "the sandbox's certificates");
+    *ret_pem = NACRE_HEAP_TAKE(bundle.bytes);
+    bundle = (struct nacre_buf){ 0 };
+    return NACRE_OK;
+}
+
+/* ---- variables ---- */
+
+size_t nt_door_variables(const struct nacre_plan *plan, const char **defaults,
+                         size_t count)
+{
+    static const char *const leading[] = {
+        "HTTP_PROXY=" DOORWAY_PROXY_URL,  "http_proxy=" DOORWAY_PROXY_URL,
+        "HTTPS_PROXY=" DOORWAY_PROXY_URL, "https_proxy=" DOORWAY_PROXY_URL,
+        "NO_PROXY=",                      "no_proxy=",
+    };
+    static const char *const trusting[] = {
+        "SSL_CERT_FILE=" START_CERTIFICATES,
+        "NODE_EXTRA_CA_CERTS=" START_CERTIFICATES,
+        "REQUESTS_CA_BUNDLE=" START_CERTIFICATES,
+        "GIT_SSL_CAINFO=" START_CERTIFICATES,
+        "CURL_CA_BUNDLE=" START_CERTIFICATES,
+    };
+
+    _Static_assert(NACRE_COUNT(leading) + NACRE_COUNT(trusting) <= NT_DOOR_VARIABLES,
+                   "there is room");
+    for (size_t i = 0; nt_door_is_planned(plan) && i < NACRE_COUNT(leading); i++)
+        defaults[count++] = leading[i];
+    for (size_t i = 0; nt_door_intercepts(plan) && i < NACRE_COUNT(trusting); i++)
+        defaults[count++] = trusting[i];
+    return count;
+}
