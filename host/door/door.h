@@ -100,12 +100,14 @@ NACRE_MUST_CHECK enum nacre_status door_resolver_new(struct door *door,
 struct door_addresses {
     struct nacre_address items[DOOR_ADDRESSES_MAX];
     uint32_t count;
+    char denied[24]; /* for DENIED: the verdict's code; its denial is already kept */
 };
 struct door_lookup;
 /*
  * One lookup (A and AAAA) of a name that nacre_egress_judge() has allowed, every answer
  * judged.  `done` is called once, later: code OK with the addresses, or why not with a
- * sentence.  An address is its own answer.  Cancelled by door_lookup_free() before `done`.
+ * sentence.  An address is its own answer.  To be freed by its owner, before `done` (which
+ * is never called then) or after, also inside it.
  */
 typedef void door_looked_up(void *data, enum nacre_http_code code,
                             const struct door_addresses *addresses, const char *text);

@@ -35,10 +35,14 @@ enum nacre_status door_process_find(const char *program, char ret_path[DOOR_PATH
     }
     slash = strrchr(program, '/');
     for (size_t i = 0; i < NACRE_COUNT(places); i++) {
+        NACRE_AUTO(nacre_heap_guard) char *absolute = NULL; /* it starts in / */
         int length = snprintf(ret_path, DOOR_PATH, "%.*s%s",
                               slash ? (int)(slash - program) + 1 : 0, program, places[i]);
 
-        if (length < DOOR_PATH && access(ret_path, X_OK) == 0)
+        if (length >= DOOR_PATH || access(ret_path, X_OK) != 0)
+            continue;
+        absolute = realpath(ret_path, NULL);
+        if (absolute && snprintf(ret_path, DOOR_PATH, "%s", absolute) < DOOR_PATH)
             return NACRE_OK;
     }
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE,

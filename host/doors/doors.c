@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "door_process.h"
 #include "nacre/buf.h"
@@ -109,6 +110,18 @@ enum nacre_status nacre_doors_probe(struct nacre_doors *doors, struct nacre_erro
     return status;
 }
 
+/* A door has read once who the name servers are: it is not for a time after they changed. */
+static void add_resolvers(struct nacre_hasher *hasher)
+{
+    struct stat info = { 0 };
+
+    if (stat("/etc/resolv.conf", &info) != 0)
+        return;
+    nacre_hash_add_u64(hasher, info.st_ino);
+    nacre_hash_add_u64(hasher, (uint64_t)info.st_mtim.tv_sec);
+    nacre_hash_add_u64(hasher, (uint64_t)info.st_mtim.tv_nsec);
+}
+
 /* Two runs share a door when they may send the same things as the same tool. */
 static struct nacre_digest key_of(const struct nacre_doors *doors,
                                   const struct nacre_plan *plan,
@@ -121,6 +134,7 @@ static struct nacre_digest key_of(const struct nacre_doors *doors,
     nacre_hash_init(&hasher);
     nacre_hash_add(&hasher, plan->digest.bytes, sizeof(plan->digest.bytes));
     nacre_hash_add(&hasher, tool->digest.bytes, sizeof(tool->digest.bytes));
+    add_resolvers(&hasher);
     for (uint32_t i = 0; granted && i < granted->count; i++) {
         const struct nacre_secret *secret = &granted->items[i];
 
