@@ -352,7 +352,6 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
     } else {
         end_by_force(executor, worker, end, result);
     }
-    wt_worker_wipe(worker);
     if (status != NACRE_OK)
         return status;
     drain(worker, request, shown);

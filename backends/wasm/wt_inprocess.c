@@ -436,6 +436,17 @@ static void end(struct wt_inprocess *inprocess, struct cell *cell, bool healthy)
 
 /* ---- a run ---- */
 
+/* What a guest said of secrets that it was given does not wait for the next one's output
+ * to take its place. */
+static void wipe(struct cell *cell, const struct nacre_request *request)
+{
+    if (!request->granted && request->secret_file_count == 0)
+        return;
+    for (int i = 0; i < 2; i++)
+        explicit_bzero(cell->output + (size_t)i * cell->output_bytes_max,
+                       wt_result_output(&cell->record, i, cell->output_bytes_max));
+}
+
 struct stream {
     const struct nacre_request *request;
     struct cell *cell;
@@ -546,6 +557,7 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess,
         status = wt_result_record(
             &cell->record, (const unsigned char *[]){ call.output[0], call.output[1] },
             cell->output_bytes_max, plan, request, result, err);
+    wipe(cell, request);
     ended = wt_door_end(&cell->door, result, status == NACRE_OK ? err : &unheard);
     end(inprocess, cell,
         status != NACRE_ERR_BACKEND && !cell->reply.spent && ended == NACRE_OK &&

@@ -16,6 +16,7 @@
 #include "wt_bounds.h"
 #include "wt_hand.h"
 #include "wt_mounts.h"
+#include "wt_result.h"
 
 #define IDLE_MAX 32
 #define SETUP_SLICE_NS (10 * NACRE_NS_PER_MS)
@@ -79,13 +80,6 @@ bool wt_worker_lives(const struct wt_worker *worker)
     return poll(&ended, 1, 0) <= 0; /* a signal of the caller's is no death */
 }
 
-void wt_worker_wipe(struct wt_worker *worker)
-{
-    if (worker->wipe > 0)
-        explicit_bzero(worker->share->text, worker->wipe);
-    worker->wipe = 0;
-}
-
 bool wt_worker_stands(const struct wt_worker *worker)
 {
     return atomic_load(&worker->share->worker_tid) == (uint32_t)worker->child.pid;
@@ -108,10 +102,25 @@ struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct wt_key *key)
     return found;
 }
 
+/* Nothing of a call's secrets stays in shared memory, nor of what its guest said of them.
+ * The call is over: nobody reads there any more. */
+static void wipe(struct wt_worker *worker)
+{
+    if (worker->wipe == 0)
+        return;
+    explicit_bzero(worker->share->text, worker->wipe);
+    for (int stream = 0; stream < 2; stream++)
+        explicit_bzero(wt_share_output(worker->share, worker->output_bytes_max, stream),
+                       wt_result_output(&worker->share->record, stream,
+                                        worker->output_bytes_max));
+    worker->wipe = 0;
+}
+
 void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker)
 {
     struct wt_worker *oldest = NULL;
 
+    wipe(worker);
     (void)pthread_mutex_lock(&pool->lock);
     worker->next = pool->idle;
     pool->idle = worker;
@@ -143,7 +152,7 @@ int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker)
     if (worker->control >= 0)
         (void)close(worker->control);
     if (worker->share) {
-        wt_worker_wipe(worker);
+        wipe(worker);
         (void)munmap(worker->share, worker->share_size);
     }
     free(worker);

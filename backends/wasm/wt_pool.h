@@ -78,14 +78,11 @@ NACRE_MUST_CHECK enum nacre_status wt_pool_make(struct wt_pool *pool,
 /* Do its walls stand, by its own word?  Before any guest that is the truth. */
 bool wt_worker_stands(const struct wt_worker *worker);
 
-/* After a run: kept for the next, or ended for good with all that it left.  The
- * return value of drop is waitpid()'s status, or -1. */
+/* After a run, of whose secrets nothing stays in shared memory: kept for the next, or
+ * ended for good with all that it left.  The return value of drop is waitpid()'s status,
+ * or -1. */
 void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker);
 int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker);
-
-/* Nothing of a call's secrets stays in shared memory.  The call is over: nobody reads
- * there any more. */
-void wt_worker_wipe(struct wt_worker *worker);
 
 /* Is the process still there?  A word that is idle says nothing about that. */
 bool wt_worker_lives(const struct wt_worker *worker);
