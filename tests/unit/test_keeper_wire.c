@@ -46,6 +46,9 @@ static void no_struct_has_grown_unseen(void **state)
     assert_int_equal(sizeof(struct nacre_request), 232);
     assert_int_equal(sizeof(struct nacre_usage), 80);
     assert_int_equal(offsetof(struct nacre_result, run_id), 2248);
+    assert_int_equal(offsetof(struct nacre_result, denials), 2420);
+    assert_int_equal(sizeof(struct nacre_denial), 1384);
+    assert_int_equal(sizeof(struct nacre_egress_record), 192);
     assert_int_equal(sizeof(struct nacre_box_info), 688);
     assert_int_equal(sizeof(struct nacre_keeper_choice), 32);
 #endif
@@ -187,9 +190,7 @@ static void tools_and_requests_arrive_whole(void **state)
 {
     const char *const words[] = { "cat", "-n", "\x80\xff not UTF-8", "", "\t\n\"\\",
                                   NULL };
-    const char *const environment[] = { "A=1", "\xe4=2", NULL };
-    const struct nacre_request request = { .arguments = words,
-                                           .environment = environment };
+    const struct nacre_request request = { .arguments = words };
     struct nacre_tool *tools[2] = { NULL };
     struct nacre_request read;
     struct nacre_error err;
@@ -216,8 +217,6 @@ static void tools_and_requests_arrive_whole(void **state)
         assert_int_equal(nacre_wire_read_request(json, &read, &err), NACRE_OK);
         assert_lists_equal(i ? NULL : (char *const *)words,
                            (char *const *)read.arguments);
-        assert_lists_equal(i ? NULL : (char *const *)environment,
-                           (char *const *)read.environment);
         assert_int_equal(read.input_fd, -1);
         nacre_wire_request_clear(&read);
         assert_null(read.arguments);
@@ -244,6 +243,18 @@ static void results_and_failures_arrive_whole(void **state)
                                           .cpu_ns = 3, .bytes_read = 4,
                                           .bytes_written = UINT64_MAX,
                                           .files_opened = 6 };
+    result->leak = true;
+    result->leaks = (struct nacre_leak_tally){ 1, 2, 3, UINT64_MAX };
+    result->denials_seen = 40;
+    result->denial_count = NACRE_DENIALS_MAX;
+    memset(result->denials, 0, sizeof(result->denials));
+    result->denials[31] = (struct nacre_denial){ "host-not-allowed", "network.mode",
+                                                 { 7, 9 }, "/p", "no \x9f", "ask" };
+    result->egress_seen = UINT64_MAX;
+    result->egress_count = 1;
+    result->egress[0] = (struct nacre_egress_record){
+        "GET", "a.test", 65535, true, "tls", 200, 3, 4, UINT64_MAX
+    };
     json = sent(nacre_wire_result(result));
     assert_int_equal(nacre_wire_read_result(json, read, &err), NACRE_OK);
     assert_int_equal(read->outcome, NACRE_OUTCOME_KILLED);
@@ -252,6 +263,20 @@ static void results_and_failures_arrive_whole(void **state)
     assert_true(read->output_cut);
     assert_string_equal(read->reason, "why \x9f");
     assert_memory_equal(&read->usage, &result->usage, sizeof(read->usage));
+    assert_true(read->leak);
+    assert_memory_equal(&read->leaks, &result->leaks, sizeof(read->leaks));
+    assert_int_equal(read->denials_seen, 40);
+    assert_int_equal(read->denial_count, NACRE_DENIALS_MAX);
+    assert_string_equal(read->denials[31].code, "host-not-allowed");
+    assert_int_equal(read->denials[31].place.column, 9);
+    assert_string_equal(read->denials[31].text, "no \x9f");
+    assert_string_equal(read->denials[0].text, "");
+    assert_true(read->egress_seen == UINT64_MAX);
+    assert_int_equal(read->egress_count, 1);
+    assert_int_equal(read->egress[0].port, 65535);
+    assert_true(read->egress[0].sent);
+    assert_string_equal(read->egress[0].code, "tls");
+    assert_true(read->egress[0].bytes_received == UINT64_MAX);
     failed = sent(nacre_wire_error(&failure));
     assert_int_equal(nacre_wire_read_error(failed, &again, &err), NACRE_OK);
     assert_int_equal(again.status, NACRE_ERR_TIMEOUT);
@@ -400,7 +425,8 @@ static void anything_else_is_no_message_either(void **state)
         "{\"kind\":3,\"argv\":[\"/bin/bash\",\"-c\",\"x\"]}",
         "{\"kind\":3,\"argv\":[\"/bin/sh\",\"-c\",\"x\",\"y\"]}",
         "{\"kind\":2,\"argv\":[1]}", "{\"kind\":2,\"argv\":[\"a\"],\"more\":1}",
-        "{\"kind\":2}", "{\"arguments\":[],\"environment\":[2]}",
+        "{\"kind\":2}", "{\"arguments\":[2]}",
+        "{\"arguments\":[],\"environment\":[]}",
         "{\"outcome\":1}", "{\"status\":0,\"text\":\"\"}",
         "{\"status\":99,\"text\":\"\"}",
         "{\"status\":1,\"text\":null}", "{\"which\":null,\"idle_ms\":\"1\"}",
