@@ -42,6 +42,7 @@ judge_system() { # PLACE FOLDER HEADER
     jansson.h)
         allowed="host/egress host/plan host/audit host/run host/keeper host/cli host/serve"
         allowed+=" backends/docker" ;;
+    openssl/*) allowed="host/secrets host/door" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;
