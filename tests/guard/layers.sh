@@ -38,11 +38,11 @@ judge_system() { # PLACE FOLDER HEADER
     pcre2.h) allowed="host/policy host/decide host/secrets" ;;
     wasmtime.h | wasmtime/* | wasm.h | wasi.h) allowed="backends/wasm wasi-shims/host" ;;
     curl/*) allowed="host/door backends/docker" ;;
-    ares.h | openssl/*) allowed="host/door" ;;
+    ares.h) allowed="host/door" ;;
+    openssl/*) allowed="host/door host/secrets" ;;
     jansson.h)
         allowed="host/egress host/plan host/audit host/run host/keeper host/cli host/serve"
         allowed+=" backends/docker" ;;
-    openssl/*) allowed="host/secrets host/door" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;

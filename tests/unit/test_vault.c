@@ -12,6 +12,13 @@
 
 #define VALUE "s3cr3t-value-of-alpha"
 
+/* Power is never cut here, and thousands of writes are made. */
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+    return fd < 0 ? -1 : 0;
+}
+
 static struct nacre_error err;
 static const char *const any[] = { "any", NULL };
 static const char *const example[] = { "api.example.com", NULL };
@@ -540,7 +547,6 @@ static void values_are_wiped_when_a_set_is_freed_and_absent_in_a_forked_child(vo
         _exit(value[0] == 0 ? 0 : 1);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_exited(status, 0);
-    scene_shell("true");
     nacre_secret_set_free(got);
 }
 
