@@ -130,12 +130,13 @@ static void say_connected(struct door_client *client)
     door_hello_begin(client);
 }
 
-static void dialed(struct door_client *client, enum nacre_http_code code, const char *text)
+static void dialed(struct door_client *client, enum nacre_http_code code, const char *word,
+                   const char *text)
 {
     if (code == NACRE_HTTP_OK)
         say_connected(client);
     else
-        refuse(client, door_status_of(code), door_code_name(code), text);
+        refuse(client, door_status_of(code), word, text);
 }
 
 /* The client's one host from here on. */
