@@ -185,7 +185,8 @@ static void connect_asked(struct door_client *client)
         } else if (!client->over) { /* asking may have ended the run */
             door_client_refused(client, head->method, head->url.host, head->url.port,
                                 door_code_name(NACRE_HTTP_TOO_MANY));
-            refuse(client, 429, door_code_name(NACRE_HTTP_TOO_MANY), text);
+            refuse(client, client->door->running ? 429 : 503,
+                   door_code_name(NACRE_HTTP_TOO_MANY), text);
         }
         return;
     case NACRE_WAY_INTERCEPT:

@@ -580,13 +580,15 @@ static void five_hundred_are_served_at_once(void **state)
 
 static void the_want_of_memory_ends_a_connection_and_no_more(void **state)
 {
+    static const char text[] = GET("tunnel.example", "/");
+
     (void)state;
     for (int after = 0; after < 40; after++) {
         int ends[2];
         bool fired;
 
         assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
-        assert_true(send(ends[0], GET("tunnel.example", "/"), 64, 0) > 0);
+        assert_true(send(ends[0], text, sizeof(text) - 1, 0) > 0);
         fail_alloc_after(after);
         door_proxy_serve(&world.door, ends[1], NACRE_DOOR_PROXY);
         door_world_settle();
