@@ -256,6 +256,17 @@ static void add_egress(struct audit_line *line, const struct nacre_result *resul
     add_count(line, "],\"egress_seen\":", result->egress_seen);
 }
 
+/* How often, never what. */
+static void add_leaks(struct audit_line *line, const struct nacre_result *result)
+{
+    add_flag(line, ",\"leak\":", result->leak);
+    add_count(line, ",\"leaks\":{\"values\":", result->leaks.values);
+    add_count(line, ",\"blocked\":", result->leaks.blocked);
+    add_count(line, ",\"redacted\":", result->leaks.redacted);
+    add_count(line, ",\"warned\":", result->leaks.warned);
+    audit_line_add(line, "}");
+}
+
 static void add_result(struct audit_line *line, const struct nacre_result *result)
 {
     const char *comma = "";
@@ -285,6 +296,7 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
     else
         audit_line_add(line, "null");
     add_flag(line, ",\"output_cut\":", result->output_cut);
+    add_leaks(line, result);
     add_waived(line, result->waived);
     add_usage(line, &result->usage);
     audit_line_add(line, ",\"denials\":[");
@@ -313,7 +325,8 @@ void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
         return;
     }
     audit_line_add(line, ",\"mechanisms\":null,\"outcome\":null,\"exit_status\":null,"
-                         "\"signal\":null,\"output_cut\":null,\"degraded\":null,"
+                         "\"signal\":null,\"output_cut\":null,\"leak\":null,"
+                         "\"leaks\":null,\"degraded\":null,"
                          "\"waived\":null,\"usage\":null,"
                          "\"denials\":null,\"denials_seen\":null,\"egress\":null,"
                          "\"egress_seen\":null");

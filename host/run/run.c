@@ -7,6 +7,7 @@
 
 #include "decide.h"
 #include "engine.h"
+#include "leaks.h"
 #include "nacre/clock.h"
 
 static void make_run_id(struct nacre_engine *engine, char ret_id[NACRE_RUN_ID])
@@ -70,12 +71,19 @@ static enum nacre_status run_planned(struct nacre_executor *executor,
                                      const struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
 {
-    enum nacre_status status = nacre_executor_run(executor, record->plan, record->tool,
-                                                  record->request, result, err);
+    NACRE_AUTO(run_leaks_guard) struct run_leaks *leaks = NULL;
+    struct nacre_request request;
+    enum nacre_status status =
+        run_leaks_begin(record->plan, record->request, &request, &leaks, err);
 
+    if (status != NACRE_OK)
+        return status;
+    status = nacre_executor_run(executor, record->plan, record->tool, &request, result,
+                                err);
     result->unsandboxed = record->plan->level == NACRE_LEVEL_NONE;
     if (status == NACRE_OK)
         find_rules(record, result);
+    status = run_leaks_end(leaks, status, result, err);
     return is_refusal(status) ? denied(result, err) : status;
 }
 
