@@ -267,6 +267,30 @@ static void add_leaks(struct audit_line *line, const struct nacre_result *result
     audit_line_add(line, "}");
 }
 
+static const char *const input_classes[] = {
+#define X(id, name) [NACRE_INPUT_CLASS_##id] = name,
+    NACRE_INPUT_CLASS_MAP(X)
+#undef X
+};
+
+/* Rules have names of ours: nothing of what was scanned is told. */
+static void add_input(struct audit_line *line, const struct nacre_input_tally *input)
+{
+    assert(input->class < NACRE_INPUT_CLASS_COUNT);
+    if (input->class == NACRE_INPUT_CLASS_NONE) {
+        audit_line_add(line, ",\"input\":null");
+        return;
+    }
+    add_name(line, ",\"input\":{\"class\":", input_classes[input->class]);
+    add_count(line, ",\"score\":", input->score);
+    add_count(line, ",\"hits\":", input->hits);
+    add_flag(line, ",\"warned\":", input->warned);
+    add_name(line, ",\"rule\":", input->rule);
+    add_name(line, ",\"where\":", input->where);
+    add_flag(line, ",\"stdin_unscanned\":", input->stdin_unscanned);
+    audit_line_add(line, "}");
+}
+
 static void add_result(struct audit_line *line, const struct nacre_result *result)
 {
     const char *comma = "";
@@ -307,6 +331,7 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
     }
     add_count(line, "],\"denials_seen\":", result->denials_seen);
     add_egress(line, result);
+    add_input(line, &result->input);
 }
 
 void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
@@ -329,7 +354,7 @@ void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
                          "\"leaks\":null,\"degraded\":null,"
                          "\"waived\":null,\"usage\":null,"
                          "\"denials\":null,\"denials_seen\":null,\"egress\":null,"
-                         "\"egress_seen\":null");
+                         "\"egress_seen\":null,\"input\":null");
     add_name(line, ",\"error\":{\"status\":", nacre_status_name(failure->status));
     nacre_error_print(failure, text, sizeof(text));
     audit_line_add(line, ",\"text\":");

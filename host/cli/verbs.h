@@ -7,6 +7,8 @@
 
 /* One file each. */
 extern const struct cli_verb cli_verb_run;
+extern const struct cli_verb cli_verb_input_scan;
+extern const struct cli_verb cli_verb_intent;
 extern const struct cli_verb cli_verb_exec;
 extern const struct cli_verb cli_verb_check;
 extern const struct cli_verb cli_verb_explain;
