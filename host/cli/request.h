@@ -57,5 +57,8 @@ NACRE_MUST_CHECK enum nacre_status cli_request_user_input(const struct cli_value
 #define CLI_OPTION_WAIVE                                                         \
     { "--waive", .kind = CLI_LIST, .value = "NAME,...",                          \
       .help = "lines that need not be enforced (memory_mb, cpu_shares, ...)" }
+#define CLI_OPTION_INTERCEPT                                                     \
+    { "--intercept", .kind = CLI_LIST, .value = "HOST",                          \
+      .help = "let the door look into this host's TLS, by a CA of the sandbox's" }
 
 #endif

@@ -43,6 +43,7 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                         .help = "whose warm container: run, session, agent, shared" },
     [RUN_OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [RUN_OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [RUN_OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
     [RUN_OPT_AUDIT] = { "--audit", .kind = CLI_TEXT, .value = "FILE",
                         .offer = CLI_OFFER_FILES,
                         .help = "where the record goes (default: the state directory)" },
@@ -193,6 +194,7 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->directory = values[RUN_OPT_DIRECTORY].text;
     request->image = values[RUN_OPT_IMAGE].text;
     request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
+    request->intercept = values[RUN_OPT_INTERCEPT].items;
     request->session = values[RUN_OPT_SESSION].text;
     request->agent = values[RUN_OPT_AGENT].text;
     request->caller = values[RUN_OPT_CALLER].text;

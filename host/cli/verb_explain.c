@@ -13,8 +13,8 @@
 #include "verbs.h"
 
 enum {
-    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_PATH, OPT_HOST,
-    OPT_COMMAND, OPT_TOOL, OPT_COUNT
+    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_INTERCEPT,
+    OPT_PATH, OPT_HOST, OPT_COMMAND, OPT_TOOL, OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
@@ -23,6 +23,7 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_MOUNT] = CLI_OPTION_MOUNT,
     [OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
     [OPT_PATH] = { "--path", .kind = CLI_TEXT, .value = "PATH", .offer = CLI_OFFER_FILES,
                    .help = "may a guest read and write this path (as it sees it)?" },
     [OPT_HOST] = { "--host", .kind = CLI_TEXT, .value = "HOST[:PORT]|URL",
@@ -253,6 +254,7 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     if (status == NACRE_OK)
         status = cli_request_waive(&explain->request, &values[OPT_WAIVE], err);
     explain->request.request.unsandboxed = values[OPT_UNSANDBOXED].given;
+    explain->request.request.intercept = values[OPT_INTERCEPT].items;
     if (status == NACRE_OK)
         status = cli_engine_open(quiet, &term, &explain->engine, err);
     if (status == NACRE_OK)
