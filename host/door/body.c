@@ -95,9 +95,9 @@ static enum door_body_is take_chunked(struct door_body *body, const char *bytes,
                                       size_t count, struct nacre_buf *out, size_t *taken)
 {
     while (body->state != CHUNK_END) {
-        if (*taken == count)
-            return DOOR_BODY_MORE;
         if (body->state != CHUNK_DATA) {
+            if (*taken == count)
+                return DOOR_BODY_MORE;
             if (!take_framing(body, bytes[*taken]))
                 return DOOR_BODY_BAD;
             (*taken)++;

@@ -240,16 +240,21 @@ static void stop_listening(struct door_clients *clients)
         (void)door_watch_set(clients->door->loop, &at->watch, 0);
 }
 
-static void do_chores(struct door_timer *timer)
+static void free_gone(struct door_clients *clients)
 {
-    struct door_clients *clients = OF(struct door_clients, chores, timer);
-
     while (clients->gone) {
         struct door_client *client = clients->gone;
 
         unlink_client(client);
         free(client);
     }
+}
+
+static void do_chores(struct door_timer *timer)
+{
+    struct door_clients *clients = OF(struct door_clients, chores, timer);
+
+    free_gone(clients);
     admit_waiting(clients);
     if (clients->served < served_max(clients->door))
         listen_again(clients);
@@ -342,4 +347,25 @@ void door_clients_end(struct door *door)
 {
     while (door->clients && door->clients->first)
         door_client_end(door->clients->first);
+}
+
+void door_clients_free(struct door *door)
+{
+    struct door_clients *clients = door->clients;
+
+    if (!clients)
+        return;
+    door_clients_end(door);
+    free_gone(clients);
+    while (clients->listeners) {
+        struct listener *listener = clients->listeners;
+
+        clients->listeners = listener->next;
+        (void)door_watch_set(door->loop, &listener->watch, 0);
+        (void)close(listener->watch.fd);
+        free(listener);
+    }
+    door_timer_set(door->loop, &clients->chores, 0);
+    free(clients);
+    door->clients = NULL;
 }

@@ -68,10 +68,10 @@ void door_hello_begin(struct door_client *client);
 
 /*
  * tunnel.c: looks the client's host up and connects; then `dialed` is called once, later,
- * with the code OK or why not.
+ * with the code OK or why not, in a word and in a sentence; that is in the records then.
  */
 typedef void door_dialed(struct door_client *client, enum nacre_http_code code,
-                         const char *text);
+                         const char *word, const char *text);
 void door_tunnel_dial(struct door_client *client, door_dialed *dialed);
 /* What is in `in` and all that follows goes through, both ways. */
 void door_tunnel_open(struct door_client *client);

@@ -15,7 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "answer.h"
+#include "reply.h"
 #include "client.h"
 #include "head.h"
 #include "nacre/clock.h"
@@ -41,7 +41,7 @@ struct door_talk {
     size_t held;         /* of it, in the count of all that is held */
     struct door_fetch *fetch;
     struct door_asked asked;
-    struct door_answer answer;
+    struct door_reply reply;
 };
 
 static void ready(struct door_client *client, uint32_t events);
@@ -130,12 +130,13 @@ static void say_connected(struct door_client *client)
     door_hello_begin(client);
 }
 
-static void dialed(struct door_client *client, enum nacre_http_code code, const char *text)
+static void dialed(struct door_client *client, enum nacre_http_code code, const char *word,
+                   const char *text)
 {
     if (code == NACRE_HTTP_OK)
         say_connected(client);
     else
-        refuse(client, door_status_of(code), door_code_name(code), text);
+        refuse(client, door_status_of(code), word, text);
 }
 
 /* The client's one host from here on. */
@@ -184,7 +185,8 @@ static void connect_asked(struct door_client *client)
         } else if (!client->over) { /* asking may have ended the run */
             door_client_refused(client, head->method, head->url.host, head->url.port,
                                 door_code_name(NACRE_HTTP_TOO_MANY));
-            refuse(client, 429, door_code_name(NACRE_HTTP_TOO_MANY), text);
+            refuse(client, client->door->running ? 429 : 503,
+                   door_code_name(NACRE_HTTP_TOO_MANY), text);
         }
         return;
     case NACRE_WAY_INTERCEPT:
@@ -215,7 +217,7 @@ static void answered(void *data, uint32_t status, const char *fields, size_t siz
     struct door_client *client = data;
     struct door_talk *talk = client->talk;
 
-    talk->is_broken = !door_answer_begin(&talk->answer, &client->out, client->door,
+    talk->is_broken = !door_reply_begin(&talk->reply, &client->out, client->door,
                                          &talk->asked, status, fields, size);
     go_on_later(client);
 }
@@ -225,7 +227,7 @@ static bool body_came(void *data, const char *bytes, size_t count)
     struct door_client *client = data;
     struct door_talk *talk = client->talk;
 
-    if (talk->is_broken || !door_answer_body(&talk->answer, &client->out, bytes, count))
+    if (talk->is_broken || !door_reply_body(&talk->reply, &client->out, bytes, count))
         talk->is_broken = true;
     talk->is_paused = talk->is_broken || client->out.count > OUT_HIGH;
     go_on_later(client);
@@ -242,11 +244,11 @@ static void ended(void *data, enum nacre_http_code code, const char *text)
     };
 
     talk->stage = STAGE_ENDED;
-    if (talk->answer.begun) {
-        if (code != NACRE_HTTP_OK || !door_answer_end(&talk->answer, &client->out))
+    if (talk->reply.begun) {
+        if (code != NACRE_HTTP_OK || !door_reply_end(&talk->reply, &client->out))
             talk->is_broken = true;
     } else {
-        talk->answer.keeps_alive = refusal.keeps_alive;
+        talk->reply.keeps_alive = refusal.keeps_alive;
         if (!door_refusal_write(&client->out, &refusal))
             talk->is_broken = true;
     }
@@ -458,7 +460,7 @@ static bool use_input(struct door_client *client)
 static void finish(struct door_client *client)
 {
     struct door_talk *talk = client->talk;
-    bool keeps_alive = talk->answer.keeps_alive && !talk->is_half_closed;
+    bool keeps_alive = talk->reply.keeps_alive && !talk->is_half_closed;
 
     clear_request(client);
     if (keeps_alive) {

@@ -84,9 +84,12 @@ static void intercept(struct door_client *client)
     door_proxy_begin(client);
 }
 
-static void dialed(struct door_client *client, enum nacre_http_code code, const char *text)
+/* A client that speaks TLS is told no sentences. */
+static void dialed(struct door_client *client, enum nacre_http_code code, const char *word,
+                   const char *text)
 {
-    (void)text; /* a client that speaks TLS is told no sentences */
+    (void)word;
+    (void)text;
     if (code == NACRE_HTTP_OK)
         door_tunnel_open(client);
     else

@@ -70,14 +70,19 @@ void door_tunnel_end(struct door_client *client)
 
 static void try_next(struct door_tunnel *tunnel);
 
-static void fail(struct door_client *client, enum nacre_http_code code, const char *text)
+/* `word`: of a denial that is already kept; NULL: the code's. */
+static void fail(struct door_client *client, enum nacre_http_code code, const char *word,
+                 const char *text)
 {
     door_dialed *dialed = client->tunnel->dialed;
+    char kept_word[32], kept_text[512];
 
-    door_client_refused(client, "CONNECT", client->host, client->port,
-                        door_code_name(code));
+    /* Both may lie in what is freed here. */
+    (void)snprintf(kept_word, sizeof(kept_word), "%s", word ? word : door_code_name(code));
+    (void)snprintf(kept_text, sizeof(kept_text), "%s", text);
+    door_client_refused(client, "CONNECT", client->host, client->port, kept_word);
     door_tunnel_end(client);
-    dialed(client, code, text);
+    dialed(client, code, kept_word, kept_text);
 }
 
 static void connect_ready(struct door_watch *watch, uint32_t events)
@@ -95,7 +100,7 @@ static void connect_ready(struct door_watch *watch, uint32_t events)
         try_next(tunnel);
         return;
     }
-    tunnel->dialed(client, NACRE_HTTP_OK, "");
+    tunnel->dialed(client, NACRE_HTTP_OK, "", "");
 }
 
 static void connect_due(struct door_timer *timer)
@@ -149,7 +154,7 @@ static void try_next(struct door_tunnel *tunnel)
         nacre_egress_judge_address(&client->door->egress, client->host, address, &verdict);
         if (!verdict.allowed) {
             door_denied(client->door, &verdict, client->host);
-            fail(client, NACRE_HTTP_DENIED, verdict.text);
+            fail(client, NACRE_HTTP_DENIED, verdict.code, verdict.text);
             return;
         }
         if (start_connect(tunnel, address))
@@ -157,7 +162,7 @@ static void try_next(struct door_tunnel *tunnel)
     }
     (void)snprintf(text, sizeof(text), "no address of %.160s takes connections on port %u",
                    client->host, client->port);
-    fail(client, NACRE_HTTP_UNREACHABLE, text);
+    fail(client, NACRE_HTTP_UNREACHABLE, NULL, text);
 }
 
 static void looked_up(void *data, enum nacre_http_code code,
@@ -166,7 +171,8 @@ static void looked_up(void *data, enum nacre_http_code code,
     struct door_tunnel *tunnel = data;
 
     if (code != NACRE_HTTP_OK) {
-        fail(tunnel->client, code, text);
+        fail(tunnel->client, code, code == NACRE_HTTP_DENIED ? addresses->denied : NULL,
+             text);
         return;
     }
     tunnel->addresses = *addresses;

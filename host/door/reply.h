@@ -1,11 +1,11 @@
-#ifndef DOOR_ANSWER_H
-#define DOOR_ANSWER_H
+#ifndef DOOR_REPLY_H
+#define DOOR_REPLY_H
 
 #include "door.h"
 #include "stream.h"
 
 /* An answer on its way back to a native tool, as HTTP/1.1. */
-struct door_answer {
+struct door_reply {
     bool begun;
     bool has_body;
     bool is_chunked;
@@ -25,12 +25,12 @@ struct door_asked {
 #define DOOR_OUT_MAX ((size_t)2 << 20) /* of what waits for one tool to read it */
 
 /* The head: `fields` as "Name: value\n" each.  False when it can't be kept. */
-bool door_answer_begin(struct door_answer *answer, struct door_queue *out,
+bool door_reply_begin(struct door_reply *reply, struct door_queue *out,
                        const struct door *door, const struct door_asked *asked,
                        uint32_t status, const char *fields, size_t size);
-bool door_answer_body(struct door_answer *answer, struct door_queue *out,
+bool door_reply_body(struct door_reply *reply, struct door_queue *out,
                       const char *bytes, size_t count);
 /* False: the tool can't be told that it was all, and the connection has to break. */
-bool door_answer_end(struct door_answer *answer, struct door_queue *out);
+bool door_reply_end(struct door_reply *reply, struct door_queue *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* Trusts no server: what it sent can neither end a line nor a body of ours. */
-#include "answer.h"
+#include "reply.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,25 +137,25 @@ static bool add_field(struct door_queue *out, const struct door *door,
     return add_line(out, field);
 }
 
-static bool add_framing(struct door_answer *answer, struct door_queue *out,
+static bool add_framing(struct door_reply *reply, struct door_queue *out,
                         const struct door_asked *asked)
 {
     char text[96];
     int count = 0;
 
-    if (answer->is_counted)
+    if (reply->is_counted)
         count = snprintf(text, sizeof(text), "Content-Length: %llu\r\n",
-                         (unsigned long long)answer->left);
-    else if (answer->has_body && !asked->is_old)
+                         (unsigned long long)reply->left);
+    else if (reply->has_body && !asked->is_old)
         count = snprintf(text, sizeof(text), "Transfer-Encoding: chunked\r\n");
-    answer->is_chunked = answer->has_body && !answer->is_counted && !asked->is_old;
-    answer->keeps_alive = asked->keeps_alive && !asked->is_old;
+    reply->is_chunked = reply->has_body && !reply->is_counted && !asked->is_old;
+    reply->keeps_alive = asked->keeps_alive && !asked->is_old;
     count += snprintf(text + count, sizeof(text) - (size_t)count, "%s\r\n",
-                      answer->keeps_alive ? "" : "Connection: close\r\n");
+                      reply->keeps_alive ? "" : "Connection: close\r\n");
     return door_queue_add(out, text, (size_t)count, DOOR_OUT_MAX);
 }
 
-bool door_answer_begin(struct door_answer *answer, struct door_queue *out,
+bool door_reply_begin(struct door_reply *reply, struct door_queue *out,
                        const struct door *door, const struct door_asked *asked,
                        uint32_t status, const char *fields, size_t size)
 {
@@ -168,38 +168,38 @@ bool door_answer_begin(struct door_answer *answer, struct door_queue *out,
     if (status < 200 || status > 999 ||
         !door_queue_add(out, line, (size_t)count, DOOR_OUT_MAX))
         return false;
-    *answer = (struct door_answer){ .begun = true };
-    answer->has_body = !asked->is_head && status != 204 && status != 304;
+    *reply = (struct door_reply){ .begun = true };
+    reply->has_body = !asked->is_head && status != 204 && status != 304;
     while (next_field(&at, end, &field)) {
         if (is(&field, "content-length") && asked->is_raw && status != 204)
-            answer->is_counted = read_length(&field, &answer->left);
+            reply->is_counted = read_length(&field, &reply->left);
         if (is_passed_on(&field, asked) && !add_field(out, door, asked, &field))
             return false;
     }
-    return add_framing(answer, out, asked);
+    return add_framing(reply, out, asked);
 }
 
-bool door_answer_body(struct door_answer *answer, struct door_queue *out,
+bool door_reply_body(struct door_reply *reply, struct door_queue *out,
                       const char *bytes, size_t count)
 {
     char size[24];
     int size_count = 0;
 
-    if (!answer->has_body || count == 0)
+    if (!reply->has_body || count == 0)
         return true;
-    if (answer->is_counted && count > answer->left)
+    if (reply->is_counted && count > reply->left)
         return false;
-    answer->left -= answer->is_counted ? count : 0;
-    if (answer->is_chunked)
+    reply->left -= reply->is_counted ? count : 0;
+    if (reply->is_chunked)
         size_count = snprintf(size, sizeof(size), "%zx\r\n", count);
     return door_queue_add(out, size, (size_t)size_count, DOOR_OUT_MAX) &&
            door_queue_add(out, bytes, count, DOOR_OUT_MAX) &&
-           (!answer->is_chunked || door_queue_add(out, "\r\n", 2, DOOR_OUT_MAX));
+           (!reply->is_chunked || door_queue_add(out, "\r\n", 2, DOOR_OUT_MAX));
 }
 
-bool door_answer_end(struct door_answer *answer, struct door_queue *out)
+bool door_reply_end(struct door_reply *reply, struct door_queue *out)
 {
-    if (answer->has_body && answer->is_counted && answer->left > 0)
+    if (reply->has_body && reply->is_counted && reply->left > 0)
         return false;
-    return !answer->is_chunked || door_queue_add(out, "0\r\n\r\n", 5, DOOR_OUT_MAX);
+    return !reply->is_chunked || door_queue_add(out, "0\r\n\r\n", 5, DOOR_OUT_MAX);
 }
