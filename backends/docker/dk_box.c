@@ -1,6 +1,7 @@
 #include "dk_box.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "dk_readback.h"
 #include "dk_report.h"
+#include "nt_door.h"
 #include "nt_start.h"
 #include "seccomp_program.h"
 
@@ -23,6 +25,7 @@
 #define BEAT_MS_MAX 5000
 #define COMMANDS_MAX 64
 #define DEFAULTS_MAX 256
+#define TURN_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
 
 struct dk_box {
     struct dk_parts parts;
@@ -30,6 +33,7 @@ struct dk_box {
     char name[DK_NAME];
     struct nacre_digest made_of;
     struct nt_box *box;
+    pthread_mutex_t turn; /* of commands with a door: see take_turn() */
 };
 
 /* ---- making it ---- */
@@ -114,12 +118,14 @@ struct told {
     struct init_config config;
     struct nacre_seccomp_program *filter;
     struct init_mask *masks;
+    struct nt_door_names names;
 };
 
 static void told_clear(struct told *told)
 {
     free(told->filter);
     free(told->masks);
+    nt_door_names_clear(&told->names);
 }
 
 static enum nacre_status tell(const struct dk_box *box, const struct dk_report *report,
@@ -141,6 +147,8 @@ static enum nacre_status tell(const struct dk_box *box, const struct dk_report *
                                                blocked_count, told->filter, err);
     for (size_t i = 0; i < binds->covered_count; i++)
         told->masks[i].path = binds->covered[i];
+    if (status == NACRE_OK)
+        status = nt_door_names_make(box->parts.plan, &told->names, err);
     told->config = (struct init_config){
         .beat_ms_max = BEAT_MS_MAX,
         .commands_max = COMMANDS_MAX,
@@ -153,6 +161,9 @@ static enum nacre_status tell(const struct dk_box *box, const struct dk_report *
         .filter_bytes = told->filter->count * sizeof(told->filter->code[0]),
         .masks = told->masks,
         .mask_count = binds->covered_count,
+        .carries = nt_door_is_planned(box->parts.plan),
+        .names = (const char *const *)told->names.names,
+        .name_count = told->names.count,
         .questions = report->questions,
         .question_count = report->question_count,
     };
@@ -251,6 +262,7 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
 
     if (!box)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
+    (void)pthread_mutex_init(&box->turn, NULL);
     status = dk_parts_open(site, order->plan, order->cancelled, &box->parts, err);
     if (status == NACRE_OK)
         status = make(box, order, &again, err);
@@ -289,6 +301,7 @@ void dk_box_free(struct dk_box *box)
         return;
     end(box);
     dk_parts_clear(&box->parts);
+    (void)pthread_mutex_destroy(&box->turn);
     free(box);
 }
 
@@ -353,7 +366,7 @@ static enum nacre_status words_of(const struct nacre_plan *plan,
                                   const struct nacre_request *request,
                                   struct nt_words *ret_words, struct nacre_error *err)
 {
-    const char *defaults[DEFAULTS_MAX + 1] = {
+    const char *defaults[DEFAULTS_MAX + NT_DOOR_VARIABLES + 1] = {
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG=C.UTF-8",
         "TMPDIR=/tmp",
@@ -369,7 +382,79 @@ static enum nacre_status words_of(const struct nacre_plan *plan,
                               DEFAULTS_MAX);
         defaults[count++] = more[i];
     }
+    (void)nt_door_variables(plan, defaults, count);
     return nt_words_make(tool, request, defaults, ret_words, err);
+}
+
+/*
+ * Whose a connection is can't be told where two commands run in one network: what one may
+ * send is a matter of its own secrets, and what it sent is told with its own result.  So
+ * those with a door run by turns; *wall_ms is less by the wait.  False: it never came.
+ */
+static bool take_turn(struct dk_box *box, const struct nacre_request *request,
+                      const _Atomic int *cancelled, uint64_t *wall_ms)
+{
+    uint64_t start = nacre_clock_ns(), until = start + *wall_ms * NACRE_NS_PER_MS;
+
+    for (;;) {
+        uint64_t now = nacre_clock_ns();
+        struct timespec slice = { .tv_nsec = TURN_NS };
+
+        if (pthread_mutex_trylock(&box->turn) == 0) {
+            *wall_ms -= (now - start) / NACRE_NS_PER_MS;
+            return true;
+        }
+        if (now + TURN_NS >= until || atomic_load(cancelled) ||
+            (request->cancelled && atomic_load(request->cancelled)))
+            return false;
+        (void)nanosleep(&slice, NULL);
+    }
+}
+
+/* It has not run at all. */
+static void missed_turn(const struct nacre_request *request, const _Atomic int *cancelled,
+                        struct nacre_result *result)
+{
+    int number = atomic_load(cancelled);
+
+    if (number == 0 && request->cancelled)
+        number = atomic_load(request->cancelled);
+    result->outcome = number ? NACRE_OUTCOME_KILLED : NACRE_OUTCOME_TIMED_OUT;
+    result->signal = number;
+    (void)snprintf(result->reason, sizeof(result->reason),
+                   "%s while another command of this sandbox used its door",
+                   number ? "cancelled" : "its time ran out");
+}
+
+/* `door` is closed where the plan lets nothing out. */
+static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
+                             const struct nacre_request *request, struct nt_door *door,
+                             struct nt_command *command, struct nacre_result *result,
+                             struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *certificates = NULL;
+    enum nacre_status status;
+
+    if (!nt_door_is_planned(plan))
+        return nt_box_run(box->box, command, result, err);
+    if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {
+        missed_turn(request, command->cancelled, result);
+        return NACRE_OK;
+    }
+    command->connected = nt_door_connected;
+    command->connected_data = door;
+    status = nt_door_bundle(door, &certificates, err);
+    command->start.certificates = certificates;
+    if (status == NACRE_OK)
+        status = nt_door_begin(door, result->run_id,
+                               nacre_clock_ns() +
+                                   command->start.wall_ms_max * NACRE_NS_PER_MS,
+                               err);
+    if (status == NACRE_OK)
+        status = nt_box_run(box->box, command, result, err);
+    status = nt_door_end(door, status, result, err);
+    (void)pthread_mutex_unlock(&box->turn);
+    return status;
 }
 
 enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
@@ -379,6 +464,7 @@ enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
                              struct nacre_error *err)
 {
     NACRE_AUTO(nt_words_clear) struct nt_words words = { 0 };
+    NACRE_AUTO(nt_door_close) struct nt_door door = { 0 };
     struct nt_command command = {
         .start = { .directory = plan->directory ? plan->directory : "/",
                    .wall_ms_max = plan->limits.wall_ms_max,
@@ -392,11 +478,14 @@ enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
     };
     enum nacre_status status = words_of(plan, tool, request, &words, err);
 
+    if (status == NACRE_OK)
+        status = nt_door_open(box->parts.site->options->doors, plan, tool, request, &door,
+                              err);
     if (status != NACRE_OK)
         return status;
     command.start.arguments = words.arguments;
     command.start.environment = words.environment;
-    return nt_box_run(box->box, &command, result, err);
+    return run(box, plan, request, &door, &command, result, err);
 }
 
 bool dk_box_beat(struct dk_box *box)

@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "dk_api.h"
+#include "nt_door.h"
 
+#define FILES_BYTES (8 << 20) /* of a run's own; each is far smaller */
+#define FILES_MAX 128
 #define SHM_BYTES (64 << 20)
 /* When the machine is short of memory, a guest goes before what people work with. */
 #define OOM_SCORE_ADJ 500
@@ -160,9 +163,39 @@ static void private_tmpfs(const struct dk_order *order, const struct nacre_mount
                    order->uid, order->gid);
 }
 
+/* What init writes before a command: on no disk, and of the user whom it is for. */
+static void files_tmpfs(const struct dk_order *order, const char *path,
+                        struct dk_tmpfs *tmpfs)
+{
+    char *const *items = order->plan->container.tmpfs;
+    size_t length = strlen(path);
+
+    *tmpfs = (struct dk_tmpfs){ .writable = true, .bytes_max = FILES_BYTES,
+                                .files_max = FILES_MAX };
+    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);
+    (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
+                   "rw,noexec,nosuid,nodev,size=%d,nr_inodes=%d,uid=%" PRIu32
+                   ",gid=%" PRIu32 ",mode=700",
+                   FILES_BYTES, FILES_MAX, order->uid, order->gid);
+    /* The policy may have put a tmpfs of its own there. */
+    for (; items && *items; items++)
+        if (strncmp(*items, path, length) == 0 &&
+            ((*items)[length] == ':' || (*items)[length] == '\0'))
+            tmpfs->path[0] = '\0';
+    if (is_bind_target(order, path) || is_private(order->plan, path))
+        tmpfs->path[0] = '\0';
+}
+
 bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs)
 {
     char *const *items = order->plan->container.tmpfs;
+    const struct {
+        bool wanted;
+        const char *path;
+    } files[] = {
+        { order->plan->injection == NACRE_INJECTION_FILE_MOUNT, START_FILES_DIR },
+        { nt_door_intercepts(order->plan), START_CERTIFICATES_DIR },
+    };
 
     for (; items && *items; items++)
         if (n-- == 0) {
@@ -172,6 +205,11 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
     for (uint32_t i = 0; i < order->plan->mount_count; i++)
         if (!order->plan->mounts[i].host && n-- == 0) {
             private_tmpfs(order, &order->plan->mounts[i], ret_tmpfs);
+            return true;
+        }
+    for (size_t i = 0; i < NACRE_COUNT(files); i++)
+        if (files[i].wanted && n-- == 0) {
+            files_tmpfs(order, files[i].path, ret_tmpfs);
             return true;
         }
     return false;
@@ -304,6 +342,29 @@ static bool set_layer(json_t *host, uint64_t bytes)
                                              json_sprintf("%" PRIu64, bytes)));
 }
 
+/* The engine mounts these two files over whatever the image has; so they are told to it. */
+static bool set_names(json_t *host, const struct nacre_plan *plan)
+{
+    const struct nacre_egress *egress = &plan->egress;
+    json_t *hosts;
+
+    if (!nt_door_is_planned(plan))
+        return true;
+    hosts = json_array();
+    for (uint32_t i = 0; hosts && i < egress->allowed_count; i++) {
+        const struct nacre_egress_host *allowed = &egress->allowed[i];
+
+        if (!allowed->below && !allowed->is_address &&
+            !add(hosts, json_sprintf("%s:" DOORWAY_HOST_ADDRESS, allowed->name))) {
+            json_decref(hosts);
+            return false;
+        }
+    }
+    return set(host, "ExtraHosts", hosts) &&
+           set(host, "Dns", json_pack("[s]", DOORWAY_NAMES_ADDRESS)) &&
+           set(host, "DnsOptions", json_pack("[ss]", "timeout:2", "attempts:1"));
+}
+
 static json_t *host_config(const struct dk_order *order)
 {
     const struct nacre_container *container = &order->plan->container;
@@ -319,6 +380,7 @@ static json_t *host_config(const struct dk_order *order)
     if (host && set(host, "CapAdd", texts(container->keep_capabilities)) &&
         set(host, "SecurityOpt", security(order)) &&
         set(host, "Mounts", mounts(order)) && set(host, "Tmpfs", tmpfs(order)) &&
+        set_names(host, order->plan) &&
         set_masked(host, order->masked) && set_layer(host, order->layer_bytes_max) &&
         set_limits(host, order->plan))
         return host;
@@ -332,19 +394,35 @@ json_t *dk_create_body(const struct dk_order *order)
     json_t *body = NULL;
 
     (void)snprintf(user, sizeof(user), "%" PRIu32 ":%" PRIu32, order->uid, order->gid);
-    /* The working directory is init's: a command's own is told to init. */
+    /* The working directory is init's: a command's own is told to init.  An engine that
+     * disables the network altogether makes no /etc/hosts; mode "none" is as empty. */
     body = json_pack("{s:s, s:s, s:s, s:[s], s:[], s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
                      "s:b, s:{s:[s]}}",
                      "Image", order->image_id, "User", user, "WorkingDir", "/",
                      "Entrypoint", DK_INIT_TARGET, "Cmd", "Hostname", "nacre",
                      "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1, "AttachStdout", 1,
-                     "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck",
-                     "Test", "NONE");
+                     "AttachStderr", 1, "Tty", 0, "NetworkDisabled",
+                     !nt_door_is_planned(order->plan), "Healthcheck", "Test", "NONE");
     if (body && set(body, "Labels", labels(order->labels)) &&
         set(body, "HostConfig", host_config(order)))
         return body;
     json_decref(body);
     return NULL;
+}
+
+/* What init's name server answers for. */
+static void hash_names(struct nacre_hasher *hasher, const struct nacre_plan *plan)
+{
+    const struct nacre_egress *egress = &plan->egress;
+
+    nacre_hash_add_u64(hasher, nt_door_is_planned(plan) ? 1 + (uint64_t)egress->mode : 0);
+    if (!nt_door_is_planned(plan))
+        return;
+    nacre_hash_add_u64(hasher, egress->allowed_count);
+    for (uint32_t i = 0; i < egress->allowed_count; i++) {
+        nacre_hash_add_text(hasher, egress->allowed[i].name);
+        nacre_hash_add_u64(hasher, egress->allowed[i].below);
+    }
 }
 
 enum nacre_status dk_create_digest(const struct dk_order *order, const json_t *body,
@@ -370,6 +448,7 @@ enum nacre_status dk_create_digest(const struct dk_order *order, const json_t *b
     /* What only init is told. */
     for (size_t i = 0; container->blocked_syscalls && container->blocked_syscalls[i]; i++)
         nacre_hash_add_text(&hasher, container->blocked_syscalls[i]);
+    hash_names(&hasher, order->plan);
     nacre_hash_add_u64(&hasher, order->plan->denied_root_count);
     for (uint32_t i = 0; i < order->plan->denied_root_count; i++)
         nacre_hash_add_text(&hasher, order->plan->denied_root[i]);

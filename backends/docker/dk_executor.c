@@ -15,6 +15,7 @@
 #include "nacre/boxes.h"
 #include "nacre/executor.h"
 #include "nacre/tool.h"
+#include "nt_door.h"
 
 struct executor {
     struct nacre_executor base;
@@ -90,7 +91,7 @@ static void find_features(struct executor *executor)
                         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
                         NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
                         NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK |
-                        NACRE_FEATURE_WARM;
+                        NACRE_FEATURE_WARM | NACRE_FEATURE_SECRET_FILES;
 
     nacre_mechanism_add(&executor->base, "engine", true,
                         "Docker %s, API %s; every container is read back twice",
@@ -131,10 +132,11 @@ static void executor_probe(struct nacre_executor *base, uint32_t wanted)
     struct executor *executor = executor_of(base);
     struct nacre_error err;
 
-    (void)wanted;
     if (atomic_load(&base->features) == 0 && reach(executor, &err) != NACRE_OK &&
         atomic_load(&base->mechanism_count) == 0)
         nacre_mechanism_add(base, "engine", false, "%.180s", err.text);
+    if (wanted & NACRE_FEATURE_EGRESS && atomic_load(&base->features) != 0)
+        nt_door_probe(base, executor->options.doors, &executor->lock);
 }
 
 static void executor_free(struct nacre_executor *base)

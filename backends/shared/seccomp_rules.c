@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 /* Stands for the pid of a process that is not there yet when the filter is built. */
 #define OWN_PID UINT32_C(0x6e616372)
@@ -126,7 +127,7 @@ static enum nacre_status add_worker(scmp_filter_ctx filter, struct nacre_error *
 {
     static const int clones[] = { SCMP_SYS(clone), SCMP_SYS(clone3) };
     enum nacre_status status;
-    int ioctl_code;
+    int ioctl_code, send_code;
 
     for (size_t i = 0; i < NACRE_COUNT(worker_fcntls); i++) {
         int code = seccomp_rule_add(
@@ -141,6 +142,13 @@ static enum nacre_status add_worker(scmp_filter_ctx filter, struct nacre_error *
                                   SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, FIONREAD));
     if (ioctl_code < 0)
         return rule_fail(err, ioctl_code, "the rule for ioctl");
+    /* To the door, without a signal when that has gone; to no address, and no fds: no more
+     * than write() does. */
+    send_code = seccomp_rule_add(
+        filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 2,
+        SCMP_A3(SCMP_CMP_EQ, MSG_NOSIGNAL | MSG_DONTWAIT), SCMP_A4(SCMP_CMP_EQ, 0));
+    if (send_code < 0)
+        return rule_fail(err, send_code, "the rule for sendto");
     status = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, NACRE_COUNT(worker_calls),
                        err);
     if (status != NACRE_OK)

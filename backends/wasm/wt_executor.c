@@ -22,6 +22,7 @@
 #include "wt_core.h"
 #include "wt_hand.h"
 #include "wt_inprocess.h"
+#include "wt_module.h"
 #include "wt_pool.h"
 #include "wt_result.h"
 #include "wt_source.h"
@@ -86,23 +87,45 @@ static void add_walls(struct executor *executor)
 }
 
 /* Weights are probed by making a cgroup, which costs as much as a short run. */
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void probe_shares(struct executor *executor)
 {
     const uint32_t shares = NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY;
-    struct executor *executor = executor_of(base);
+    struct nacre_error err;
+    bool by_nice;
+
+    if (executor->cpu_share || executor->options.in_process ||
+        nacre_cpu_share_open(&executor->cpu_share, &err) != NACRE_OK)
+        return;
+    by_nice = nacre_cpu_share_kind(executor->cpu_share) == NACRE_CPU_SHARE_NICE;
+    nacre_mechanism_add(&executor->base, "cpu_shares", true, "%s",
+                        nacre_cpu_share_text(executor->cpu_share));
+    atomic_fetch_or(&executor->base.features,
+                    by_nice ? NACRE_FEATURE_CPU_SHARES_LOW : shares);
+}
+
+/* A door is another program, which has to be there with all that it needs. */
+static void probe_egress(struct executor *executor)
+{
     struct nacre_error err;
 
-    if (!(wanted & shares) || executor->options.in_process)
+    if ((atomic_load(&executor->base.features) & NACRE_FEATURE_EGRESS) ||
+        !executor->options.doors ||
+        nacre_doors_probe(executor->options.doors, &err) != NACRE_OK)
         return;
-    (void)pthread_mutex_lock(&executor->probing);
-    if (!executor->cpu_share &&
-        nacre_cpu_share_open(&executor->cpu_share, &err) == NACRE_OK) {
-        bool by_nice = nacre_cpu_share_kind(executor->cpu_share) == NACRE_CPU_SHARE_NICE;
+    nacre_mechanism_add(&executor->base, "egress", true,
+                        "a door in a process of its own; guests ask it by a host call");
+    atomic_fetch_or(&executor->base.features, NACRE_FEATURE_EGRESS);
+}
 
-        nacre_mechanism_add(base, "cpu_shares", true, "%s",
-                            nacre_cpu_share_text(executor->cpu_share));
-        atomic_fetch_or(&base->features, by_nice ? NACRE_FEATURE_CPU_SHARES_LOW : shares);
-    }
+static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+{
+    struct executor *executor = executor_of(base);
+
+    (void)pthread_mutex_lock(&executor->probing);
+    if (wanted & (NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY))
+        probe_shares(executor);
+    if (wanted & NACRE_FEATURE_EGRESS)
+        probe_egress(executor);
     (void)pthread_mutex_unlock(&executor->probing);
 }
 
@@ -161,7 +184,8 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
         NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |
         NACRE_FEATURE_FUEL | NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
         NACRE_FEATURE_PROCESSES | NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
-        NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL;
+        NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_NO_SHELL |
+        NACRE_FEATURE_SECRET_FILES;
     add_walls(executor);
     *ret_executor = &executor->base;
     return NACRE_OK;
@@ -290,7 +314,8 @@ static enum nacre_status attend(struct executor *executor, struct wt_worker *wor
             *ret_end = WAIT_DIED;
         return NACRE_OK;
     }
-    status = wt_hand_write(worker->share, 0, plan, tool, request, deadline_ns, err);
+    status = wt_hand_write(worker->share, 0, plan, tool, request, deadline_ns,
+                           &worker->wipe, err);
     if (status != NACRE_OK)
         return status;
     wt_core_share(&core, worker);
@@ -336,72 +361,52 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
         worker->output_bytes_max, plan, request, result, err);
 }
 
-/* Says what is wrong with a module before any time is spent on it. */
-static enum nacre_status check_module(const struct nacre_tool *tool,
-                                      const struct nacre_request *request,
-                                      struct nacre_error *err)
+/* An idle worker that can begin at once, its door too; or NULL. */
+static struct wt_worker *idle_worker(struct executor *executor, const struct wt_key *key,
+                                     const char *run_id, uint64_t deadline_ns)
 {
-    NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
-    enum nacre_status status = nacre_module_read(tool, &info, err);
-    char names[300] = "";
-    size_t used = 0;
+    struct wt_worker *worker;
+    struct nacre_error err;
 
-    if (status != NACRE_OK)
-        return status;
-    if (info->refused[0])
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%.100s: %s", tool->name,
-                          info->refused);
-    for (uint32_t i = 0; i < info->import_count && used < sizeof(names); i++) {
-        const struct nacre_module_item *item = &info->imports[i];
-
-        if (!item->known)
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.60s.%.60s",
-                                     used ? ", " : "", item->module, item->name);
+    while ((worker = wt_pool_get(executor->pool, key)) != NULL) {
+        /* One that died while it was idle is noticed when it does not begin. */
+        if (atomic_load(&worker->share->word) == 0 &&
+            wt_door_begin(&worker->door, run_id, deadline_ns, &err) == NACRE_OK)
+            break;
+        (void)wt_pool_drop(executor->pool, worker);
     }
-    if (names[0])
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%.100s imports what nacre does not have: %s", tool->name,
-                          names);
-    if (info->is_reactor && !request->invoke)
-        return nacre_fail(
-            err, NACRE_ERR_NOT_RUNNABLE,
-            "%.100s is a reactor (it has no _start): name one of its exports with "
-            "--invoke; 'nacre inspect' lists them",
-            tool->name);
-    return NACRE_OK;
+    return worker;
 }
 
 static enum nacre_status worker_for(struct executor *executor,
                                     const struct nacre_plan *plan,
                                     const struct nacre_tool *tool,
                                     const struct nacre_request *request, bool is_first,
-                                    uint64_t deadline_ns, uint64_t *ret_compile_ns,
+                                    uint64_t deadline_ns, struct nacre_result *result,
                                     struct wt_worker **ret_worker,
                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int code_fd = -1;
     const struct wt_key key = { plan->digest, tool->digest };
-    struct wt_purpose purpose;
-    struct wt_worker *worker;
+    struct wt_purpose purpose = { .plan = plan, .tool = tool, .request = request,
+                                  .is_first = is_first, .run_id = result->run_id,
+                                  .deadline_ns = deadline_ns };
+    struct wt_worker *worker = NULL;
     enum nacre_status status;
 
-    while ((worker = wt_pool_get(executor->pool, &key)) != NULL) {
-        /* One that died while it was idle is noticed when it does not begin. */
-        if (atomic_load(&worker->share->word) == 0) {
-            *ret_worker = worker;
-            return NACRE_OK;
-        }
-        (void)wt_pool_drop(executor->pool, worker);
+    if (!wt_door_is_for_one(plan, request))
+        worker = idle_worker(executor, &key, result->run_id, deadline_ns);
+    if (worker) {
+        *ret_worker = worker;
+        return NACRE_OK;
     }
-    status = check_module(tool, request, err);
+    status = wt_module_check(tool, request, err);
     if (status == NACRE_OK)
         status = wt_source_get(executor->source, executor->zygote, tool, deadline_ns,
-                               &code_fd, ret_compile_ns, err);
+                               &code_fd, &result->usage.compile_ns, err);
     if (status != NACRE_OK)
         return status;
-    purpose = (struct wt_purpose){ .plan = plan, .tool = tool, .code_fd = code_fd,
-                                   .first = is_first ? request : NULL,
-                                   .deadline_ns = deadline_ns };
+    purpose.code_fd = code_fd;
     return wt_pool_make(executor->pool, &key, &purpose, ret_worker, err);
 }
 
@@ -438,6 +443,20 @@ static void forget_run(struct nacre_result *result)
     result->denials_seen = 0;
 }
 
+/* False when the door does not say what was sent; then the run has failed, unless it had
+ * failed before. */
+static bool end_at_door(struct wt_worker *worker, struct nacre_result *result,
+                        enum nacre_status *status, struct nacre_error *err)
+{
+    struct nacre_error unheard;
+    enum nacre_status ended =
+        wt_door_end(&worker->door, result, *status == NACRE_OK ? err : &unheard);
+
+    if (ended != NACRE_OK && *status == NACRE_OK)
+        *status = ended;
+    return ended == NACRE_OK;
+}
+
 static enum nacre_status run_in_worker(struct executor *executor,
                                        const struct nacre_plan *plan,
                                        const struct nacre_tool *tool,
@@ -445,13 +464,14 @@ static enum nacre_status run_in_worker(struct executor *executor,
                                        uint64_t deadline_ns, struct nacre_result *result,
                                        struct nacre_error *err)
 {
+    bool for_one = wt_door_is_for_one(plan, request);
     struct wt_worker *worker;
     enum nacre_status status;
     bool healthy, again = true;
 
     for (bool retried = false; again; retried = true) {
-        status = worker_for(executor, plan, tool, request, !retried, deadline_ns,
-                            &result->usage.compile_ns, &worker, err);
+        status = worker_for(executor, plan, tool, request, !retried, deadline_ns, result,
+                            &worker, err);
         if (status == NACRE_ERR_TIMEOUT)
             return timed_out(executor, result, err);
         if (status != NACRE_OK)
@@ -462,7 +482,10 @@ static enum nacre_status run_in_worker(struct executor *executor,
                 died_unbegun(worker, result);
         if (again)
             forget_run(result);
-        if (healthy)
+        /* After that: what a door has done is done, whatever became of the run. */
+        if (!end_at_door(worker, result, &status, err))
+            again = healthy = false;
+        if (healthy && !for_one)
             wt_pool_keep(executor->pool, worker);
         else
             (void)wt_pool_drop(executor->pool, worker);
@@ -485,7 +508,7 @@ static enum nacre_status executor_run(struct nacre_executor *base,
     if (!executor->inprocess)
         return run_in_worker(executor, plan, tool, request, deadline_ns, result, err);
     if (!wt_inprocess_has(executor->inprocess, tool)) {
-        status = check_module(tool, request, err);
+        status = wt_module_check(tool, request, err);
         if (status == NACRE_OK)
             status = wt_source_get(executor->source, executor->zygote, tool, deadline_ns,
                                    &code_fd, &result->usage.compile_ns, err);

@@ -2,11 +2,27 @@
 
 #include <string.h>
 
+static void put_secret_files(struct wt_cursor *cursor,
+                             const struct nacre_request *request)
+{
+    for (uint32_t i = 0; i < request->secret_file_count; i++) {
+        const struct nacre_secret_file *file = &request->secret_files[i];
+
+        if (file->count > WT_TEXT_BYTES) {
+            cursor->failed = true;
+            return;
+        }
+        wt_put_text(cursor, file->name);
+        wt_put_number(cursor, (uint32_t)file->count);
+        wt_put_bytes(cursor, file->bytes, file->count);
+    }
+}
+
 enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
                                 const struct nacre_plan *plan,
                                 const struct nacre_tool *tool,
                                 const struct nacre_request *request, uint64_t deadline_ns,
-                                struct nacre_error *err)
+                                size_t *wipe, struct nacre_error *err)
 {
     struct wt_cursor cursor = { share->text + text_start,
                                 share->text + sizeof(share->text), false };
@@ -19,13 +35,21 @@ enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
         wt_put_text(&cursor, request->environment[environment]);
     if (request->invoke)
         wt_put_text(&cursor, request->invoke);
-    if (cursor.failed || arguments + environment > WT_TEXT_COUNT_MAX)
+    put_secret_files(&cursor, request);
+    /* Variables may hold the values of what was granted. */
+    if ((request->granted || request->secret_file_count > 0) &&
+        (size_t)(cursor.at - share->text) > *wipe)
+        *wipe = (size_t)(cursor.at - share->text);
+    if (cursor.failed || arguments + environment > WT_TEXT_COUNT_MAX ||
+        request->secret_file_count > WT_SECRET_FILES_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG,
-                          "arguments and environment are over %zu bytes or %d texts",
-                          WT_TEXT_BYTES, WT_TEXT_COUNT_MAX);
+                          "arguments, environment and secret files are over %zu bytes, %d "
+                          "texts or %d files",
+                          WT_TEXT_BYTES, WT_TEXT_COUNT_MAX, WT_SECRET_FILES_MAX);
     share->text_start = text_start;
     share->argument_count = arguments;
     share->environment_count = environment;
+    share->secret_file_count = request->secret_file_count;
     share->has_invoke = request->invoke != NULL;
     share->has_input = request->input_fd >= 0;
     share->terminals = request->terminals;

@@ -7,11 +7,12 @@
 /* How a call gets into its worker's hands. */
 
 /* What the worker reads from memory; the texts stand behind the first `text_start` bytes
- * of the area.  NACRE_ERR_TOO_BIG. */
+ * of the area.  NACRE_ERR_TOO_BIG.  *wipe is how much of the area is to be wiped after the
+ * run, and grows when a secret goes in, on failure too. */
 NACRE_MUST_CHECK enum nacre_status
 wt_hand_write(struct wt_share *share, uint32_t text_start, const struct nacre_plan *plan,
               const struct nacre_tool *tool, const struct nacre_request *request,
-              uint64_t deadline_ns, struct nacre_error *err);
+              uint64_t deadline_ns, size_t *wipe, struct nacre_error *err);
 
 /* The guest's input, if there is one.  False with errno: EPIPE when the worker has just
  * died, EAGAIN when a guest has taken it over and it takes nothing any more. */

@@ -13,6 +13,7 @@
 #include "scratch_root.h"
 #include "wt_bounds.h"
 #include "wt_call.h"
+#include "wt_door.h"
 #include "wt_engine.h"
 #include "wt_mounts.h"
 #include "wt_result.h"
@@ -39,6 +40,8 @@ struct cell {
     char *text; /* that their names point into */
     char scratch[NACRE_SCRATCH_NAME];
     int scratch_fd;
+    struct wt_door door;
+    int door_fd;
     struct nacre_wasi *wasi;
     unsigned char *output; /* both streams' buffers */
     size_t output_size;
@@ -164,6 +167,9 @@ static void cell_free(struct wt_inprocess *inprocess, struct cell *cell)
     wt_mounts_free(cell->wasi_mounts, cell->mounts.count);
     nacre_mounts_clear(&cell->mounts);
     free(cell->text);
+    wt_door_clear(&cell->door);
+    if (cell->door_fd >= 0)
+        (void)close(cell->door_fd);
     if (cell->scratch_fd >= 0)
         (void)close(cell->scratch_fd);
     if (cell->scratch[0])
@@ -297,7 +303,9 @@ static enum nacre_status fill_scratch(struct wt_inprocess *inprocess, struct cel
 
 static enum nacre_status fill(struct wt_inprocess *inprocess, struct cell *cell,
                               const struct nacre_plan *plan,
-                              const struct nacre_tool *tool, struct nacre_error *err)
+                              const struct nacre_tool *tool,
+                              const struct nacre_request *request,
+                              struct nacre_error *err)
 {
     struct nacre_wasi_config config;
     enum nacre_status status;
@@ -307,6 +315,9 @@ static enum nacre_status fill(struct wt_inprocess *inprocess, struct cell *cell,
         status = fill_mounts(inprocess, cell, plan, err);
     if (status == NACRE_OK)
         status = fill_scratch(inprocess, cell, err);
+    if (status == NACRE_OK)
+        status = wt_door_open(inprocess->options->doors, plan, tool, request, &cell->door,
+                              &cell->door_fd, err);
     if (status != NACRE_OK)
         return status;
     cell->output_size = 2 * cell->output_bytes_max;
@@ -323,19 +334,17 @@ static enum nacre_status fill(struct wt_inprocess *inprocess, struct cell *cell,
         .open_files_max = plan->limits.open_files_max,
         .scratch_bytes_max = plan->limits.scratch_bytes_max,
         .scratch_files_max = plan->limits.scratch_files_max,
+        .has_door = cell->door_fd >= 0,
+        .door_fd = cell->door_fd,
     };
     return nacre_wasi_new(&config, &cell->wasi, err);
 }
 
-/* An idle cell for this plan and tool, or a new one. */
-static enum nacre_status take(struct wt_inprocess *inprocess,
+static struct cell *take_idle(struct wt_inprocess *inprocess,
                               const struct nacre_plan *plan,
-                              const struct nacre_tool *tool, struct cell **ret_cell,
-                              struct nacre_error *err)
+                              const struct nacre_tool *tool)
 {
     struct cell *cell = NULL;
-    const struct wt_code *code;
-    enum nacre_status status;
 
     (void)pthread_mutex_lock(&inprocess->lock);
     for (struct cell **at = &inprocess->idle; *at && !cell;
@@ -347,21 +356,42 @@ static enum nacre_status take(struct wt_inprocess *inprocess,
             inprocess->idle_count--;
         }
     }
-    code = code_find(inprocess, tool);
     (void)pthread_mutex_unlock(&inprocess->lock);
-    if (cell) {
-        *ret_cell = cell;
-        return NACRE_OK;
+    return cell;
+}
+
+/* An idle cell for this plan and tool, or a new one; the run has begun at its door. */
+static enum nacre_status take(struct wt_inprocess *inprocess,
+                              const struct nacre_plan *plan,
+                              const struct nacre_tool *tool,
+                              const struct nacre_request *request, const char *run_id,
+                              uint64_t deadline_ns, struct cell **ret_cell,
+                              struct nacre_error *err)
+{
+    struct cell *cell;
+    enum nacre_status status;
+
+    while (!wt_door_is_for_one(plan, request) &&
+           (cell = take_idle(inprocess, plan, tool)) != NULL) {
+        if (wt_door_begin(&cell->door, run_id, deadline_ns, err) == NACRE_OK) {
+            *ret_cell = cell;
+            return NACRE_OK;
+        }
+        cell_free(inprocess, cell); /* its door has gone meanwhile */
     }
     cell = calloc(1, sizeof(*cell));
     if (!cell)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a run");
     cell->plan = plan->digest;
     cell->tool = tool->digest;
-    cell->code = code;
-    cell->scratch_fd = -1;
+    cell->scratch_fd = cell->door_fd = -1;
     cell->output_bytes_max = plan->limits.output_bytes_max;
-    status = fill(inprocess, cell, plan, tool, err);
+    (void)pthread_mutex_lock(&inprocess->lock);
+    cell->code = code_find(inprocess, tool);
+    (void)pthread_mutex_unlock(&inprocess->lock);
+    status = fill(inprocess, cell, plan, tool, request, err);
+    if (status == NACRE_OK)
+        status = wt_door_begin(&cell->door, run_id, deadline_ns, err);
     if (status != NACRE_OK) {
         cell_free(inprocess, cell);
         return status;
@@ -405,6 +435,17 @@ static void end(struct wt_inprocess *inprocess, struct cell *cell, bool healthy)
 }
 
 /* ---- a run ---- */
+
+/* What a guest said of secrets that it was given does not wait for the next one's output
+ * to take its place. */
+static void wipe(struct cell *cell, const struct nacre_request *request)
+{
+    if (!request->granted && request->secret_file_count == 0)
+        return;
+    for (int i = 0; i < 2; i++)
+        explicit_bzero(cell->output + (size_t)i * cell->output_bytes_max,
+                       wt_result_output(&cell->record, i, cell->output_bytes_max));
+}
 
 struct stream {
     const struct nacre_request *request;
@@ -473,7 +514,8 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess,
     struct stream stream;
     struct nacre_wasi_call call;
     struct wt_order order;
-    enum nacre_status status;
+    struct nacre_error unheard;
+    enum nacre_status status, ended;
 
     arguments = calloc(argument_count + 2u, sizeof(*arguments));
     if (!arguments)
@@ -481,7 +523,7 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess,
     arguments[0] = tool->name;
     if (argument_count > 0)
         memcpy(arguments + 1, request->arguments, argument_count * sizeof(*arguments));
-    status = take(inprocess, plan, tool, &cell, err);
+    status = take(inprocess, plan, tool, request, result->run_id, deadline_ns, &cell, err);
     if (status != NACRE_OK)
         return status;
     stream = (struct stream){ .request = request, .cell = cell };
@@ -493,6 +535,8 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess,
         .environment_count = text_count(request->environment),
         .input_fd = request->input_fd,
         .terminals = request->terminals,
+        .secret_files = request->secret_files,
+        .secret_file_count = request->secret_file_count,
         .deadline_ns = deadline_ns,
         .record = &cell->record,
         .output = { cell->output, cell->output + cell->output_bytes_max },
@@ -513,6 +557,10 @@ enum nacre_status wt_inprocess_run(struct wt_inprocess *inprocess,
         status = wt_result_record(
             &cell->record, (const unsigned char *[]){ call.output[0], call.output[1] },
             cell->output_bytes_max, plan, request, result, err);
-    end(inprocess, cell, status != NACRE_ERR_BACKEND && !cell->reply.spent);
-    return status;
+    wipe(cell, request);
+    ended = wt_door_end(&cell->door, result, status == NACRE_OK ? err : &unheard);
+    end(inprocess, cell,
+        status != NACRE_ERR_BACKEND && !cell->reply.spent && ended == NACRE_OK &&
+            !wt_door_is_for_one(plan, request));
+    return status == NACRE_OK ? ended : status;
 }

@@ -291,3 +291,37 @@ void nacre_module_info_free(struct nacre_module_info *info)
     free_items(info->exports, info->export_count);
     free(info);
 }
+
+enum nacre_status wt_module_check(const struct nacre_tool *tool,
+                                  const struct nacre_request *request,
+                                  struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
+    enum nacre_status status = nacre_module_read(tool, &info, err);
+    char names[300] = "";
+    size_t used = 0;
+
+    if (status != NACRE_OK)
+        return status;
+    if (info->refused[0])
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%.100s: %s", tool->name,
+                          info->refused);
+    for (uint32_t i = 0; i < info->import_count && used < sizeof(names); i++) {
+        const struct nacre_module_item *item = &info->imports[i];
+
+        if (!item->known)
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.60s.%.60s",
+                                     used ? ", " : "", item->module, item->name);
+    }
+    if (names[0])
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "%.100s imports what nacre does not have: %s", tool->name,
+                          names);
+    if (info->is_reactor && !request->invoke)
+        return nacre_fail(
+            err, NACRE_ERR_NOT_RUNNABLE,
+            "%.100s is a reactor (it has no _start): name one of its exports with "
+            "--invoke; 'nacre inspect' lists them",
+            tool->name);
+    return NACRE_OK;
+}

@@ -6,6 +6,7 @@
 
 #include "nacre/error.h"
 #include "nacre/module.h"
+#include "nacre/plan.h"
 
 /* For the executor: what nacre_module_read() tells, and a little more. */
 
@@ -23,6 +24,12 @@ NACRE_MUST_CHECK enum nacre_status wt_module_binary(const struct nacre_tool *too
                                                     size_t *ret_count,
                                                     unsigned char **ret_owned,
                                                     struct nacre_error *err);
+
+/* Says what is wrong with a module before any time is spent on it:
+ * NACRE_ERR_NOT_RUNNABLE. */
+NACRE_MUST_CHECK enum nacre_status wt_module_check(const struct nacre_tool *tool,
+                                                   const struct nacre_request *request,
+                                                   struct nacre_error *err);
 
 /* Imported and defined ones together. */
 struct wt_module_tables {

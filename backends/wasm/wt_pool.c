@@ -16,6 +16,7 @@
 #include "wt_bounds.h"
 #include "wt_hand.h"
 #include "wt_mounts.h"
+#include "wt_result.h"
 
 #define IDLE_MAX 32
 #define SETUP_SLICE_NS (10 * NACRE_NS_PER_MS)
@@ -101,10 +102,25 @@ struct wt_worker *wt_pool_get(struct wt_pool *pool, const struct wt_key *key)
     return found;
 }
 
+/* Nothing of a call's secrets stays in shared memory, nor of what its guest said of them.
+ * The call is over: nobody reads there any more. */
+static void wipe(struct wt_worker *worker)
+{
+    if (worker->wipe == 0)
+        return;
+    explicit_bzero(worker->share->text, worker->wipe);
+    for (int stream = 0; stream < 2; stream++)
+        explicit_bzero(wt_share_output(worker->share, worker->output_bytes_max, stream),
+                       wt_result_output(&worker->share->record, stream,
+                                        worker->output_bytes_max));
+    worker->wipe = 0;
+}
+
 void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker)
 {
     struct wt_worker *oldest = NULL;
 
+    wipe(worker);
     (void)pthread_mutex_lock(&pool->lock);
     worker->next = pool->idle;
     pool->idle = worker;
@@ -128,14 +144,17 @@ int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker)
 
     if (worker->child.pid > 0)
         status = wt_zygote_reap(pool->zygote, &worker->child);
+    wt_door_clear(&worker->door);
     if (worker->group.name[0])
         nacre_cpu_share_release(*pool->cpu_share, &worker->group);
     if (worker->scratch[0])
         nacre_scratch_drop(pool->scratch, worker->scratch);
     if (worker->control >= 0)
         (void)close(worker->control);
-    if (worker->share)
+    if (worker->share) {
+        wipe(worker);
         (void)munmap(worker->share, worker->share_size);
+    }
     free(worker);
     return status;
 }
@@ -193,6 +212,7 @@ static enum nacre_status write_setup(struct wt_worker *worker,
     share->setup.file_bytes_max = FILE_BYTES_MAX;
     share->setup.mount_count = mounts->count;
     share->setup.has_scratch = mounts->has_private;
+    share->setup.has_door = worker->door.door != NULL;
     wt_mounts_pack(&cursor, plan, mounts);
     if (cursor.failed)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the mounts' names are over %zu bytes",
@@ -247,12 +267,13 @@ static enum nacre_status give_along(const struct wt_pool *pool, struct wt_worker
     struct wt_share *share = worker->share;
     struct nacre_error too_big;
 
-    if (!pool->options->single_run || !purpose->first ||
+    if (!pool->options->single_run || !purpose->is_first ||
         purpose->plan->limits.cpu_shares > 0 ||
         wt_hand_write(share, share->setup.mount_text_bytes, purpose->plan, purpose->tool,
-                      purpose->first, purpose->deadline_ns, &too_big) != NACRE_OK)
+                      purpose->request, purpose->deadline_ns, &worker->wipe,
+                      &too_big) != NACRE_OK)
         return NACRE_OK;
-    if (!wt_hand_input(worker->control, purpose->first))
+    if (!wt_hand_input(worker->control, purpose->request))
         return nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
     worker->has_call = true;
     share->setup.has_call = 1;
@@ -262,7 +283,7 @@ static enum nacre_status give_along(const struct wt_pool *pool, struct wt_worker
 static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
                                const struct wt_purpose *purpose,
                                const struct nacre_open_mounts *mounts, int share_fd,
-                               struct nacre_error *err)
+                               int door_fd, struct nacre_error *err)
 {
     uint64_t cpu_shares = purpose->plan->limits.cpu_shares;
     NACRE_AUTO(nacre_fd_guard) int scratch_fd = -1;
@@ -284,13 +305,15 @@ static enum nacre_status start(struct wt_pool *pool, struct wt_worker *worker,
         if (status != NACRE_OK)
             return status;
     }
-    if (mounts->count + 4 > WT_FDS_MAX)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d mounts", WT_FDS_MAX - 4);
+    if (mounts->count + 5 > WT_FDS_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d mounts", WT_FDS_MAX - 5);
     fds[count++] = share_fd;
     fds[count++] = purpose->code_fd;
     fds[count++] = theirs;
     if (scratch_fd >= 0)
         fds[count++] = scratch_fd;
+    if (door_fd >= 0)
+        fds[count++] = door_fd;
     for (uint32_t i = 0; i < mounts->count; i++)
         if (mounts->items[i].fd >= 0)
             fds[count++] = mounts->items[i].fd;
@@ -313,6 +336,7 @@ enum nacre_status wt_pool_make(struct wt_pool *pool, const struct wt_key *key,
     const struct nacre_plan *plan = purpose->plan;
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
     NACRE_AUTO(nacre_fd_guard) int share_fd = -1;
+    NACRE_AUTO(nacre_fd_guard) int door_fd = -1;
     struct wt_worker *worker = calloc(1, sizeof(*worker));
     enum nacre_status status;
 
@@ -327,11 +351,16 @@ enum nacre_status wt_pool_make(struct wt_pool *pool, const struct wt_key *key,
     if (status == NACRE_OK)
         status = wt_bounds_make(plan, purpose->tool, &worker->share->setup.bounds, err);
     if (status == NACRE_OK)
+        status = wt_door_open(pool->options->doors, plan, purpose->tool, purpose->request,
+                              &worker->door, &door_fd, err);
+    if (status == NACRE_OK)
+        status = wt_door_begin(&worker->door, purpose->run_id, purpose->deadline_ns, err);
+    if (status == NACRE_OK)
         status = write_setup(worker, plan, &mounts, err);
     if (status == NACRE_OK) {
         worker->share->setup.landlock_min = pool->options->landlock_min;
         atomic_store(&worker->share->word, WT_WORD_STARTING);
-        status = start(pool, worker, purpose, &mounts, share_fd, err);
+        status = start(pool, worker, purpose, &mounts, share_fd, door_fd, err);
     }
     if (status == NACRE_OK && !worker->has_call)
         status = await_walls(worker, purpose->deadline_ns, err);

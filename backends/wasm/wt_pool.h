@@ -8,6 +8,7 @@
 #include "nacre/executor.h"
 #include "nacre/own.h"
 #include "scratch_root.h"
+#include "wt_door.h"
 #include "wt_share.h"
 #include "wt_zygote.h"
 
@@ -29,6 +30,8 @@ struct wt_worker {
     int control;
     char scratch[NACRE_SCRATCH_NAME]; /* "" when it has none */
     struct nacre_cpu_group group;
+    struct wt_door door;
+    size_t wipe;         /* of the text area, once the call is over */
     bool has_call;       /* it was given one along and begins it by itself */
     int pinned_cpu;      /* -1: may run anywhere */
     uint32_t calls_held; /* for which the caller is kept on that core too (wt_core.h) */
@@ -50,7 +53,9 @@ struct wt_purpose {
     const struct nacre_plan *plan;
     const struct nacre_tool *tool;
     int code_fd;
-    const struct nacre_request *first; /* its first call, or NULL */
+    const struct nacre_request *request; /* its first call, */
+    bool is_first;       /* which may be given along */
+    const char *run_id;
     uint64_t deadline_ns;
 };
 
@@ -58,9 +63,11 @@ struct wt_purpose {
  * A new worker, its walls raised and its module loaded.  NACRE_ERR_TIMEOUT when that
  * took longer than the deadline.
  *
- * With a first call this returns at once where that is worth it, and the worker's
- * `has_call` is true: it begins the call when its walls stand.  Its word for what
- * went wrong before could be its guest's, so it is to be made again without one then.
+ * With a call that may be given along this returns at once where that is worth it, and
+ * the worker's `has_call` is true: it begins the call when its walls stand.  Its word for
+ * what went wrong before could be its guest's, so it is to be made again without then.
+ *
+ * The run has begun at its door, if it has one.
  */
 NACRE_MUST_CHECK enum nacre_status wt_pool_make(struct wt_pool *pool,
                                                 const struct wt_key *key,
@@ -71,8 +78,9 @@ NACRE_MUST_CHECK enum nacre_status wt_pool_make(struct wt_pool *pool,
 /* Do its walls stand, by its own word?  Before any guest that is the truth. */
 bool wt_worker_stands(const struct wt_worker *worker);
 
-/* After a run: kept for the next, or ended for good with all that it left.  The
- * return value of drop is waitpid()'s status, or -1. */
+/* After a run, of whose secrets nothing stays in shared memory: kept for the next, or
+ * ended for good with all that it left.  The return value of drop is waitpid()'s status,
+ * or -1. */
 void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker);
 int wt_pool_drop(struct wt_pool *pool, struct wt_worker *worker);
 

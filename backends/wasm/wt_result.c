@@ -52,7 +52,8 @@ static void deny_network(const char *host, const struct nacre_plan *plan,
 {
     denial->place = network_place(plan);
     (void)snprintf(denial->rule, sizeof(denial->rule), "capabilities.network.mode");
-    (void)snprintf(denial->path, sizeof(denial->path), "%s", host);
+    (void)snprintf(denial->text, sizeof(denial->text), "%s%s%s", denial->code,
+                   host[0] ? ": " : "", host);
     (void)snprintf(denial->fix, sizeof(denial->fix),
                    "mode: allowlist, and the host on allowed_hosts");
 }
@@ -74,17 +75,20 @@ static void copy_denials(const struct nacre_wasi_record *record,
         (void)nacre_text_show(path, sizeof(path), seen.path,
                               strnlen(seen.path, sizeof(seen.path)));
         (void)snprintf(denial.rule, sizeof(denial.rule), "capabilities.filesystem");
-        if (strcmp(denial.code, "no-network") == 0) {
-            deny_network(path, plan, &denial);
-        } else if (seen.mount < plan->mount_count) {
-            const char *guest = plan->mounts[seen.mount].guest;
+        if (seen.mount <= plan->mount_count) {
+            bool is_secrets = seen.mount == plan->mount_count;
+            const char *guest = is_secrets ? NACRE_SECRET_DIR
+                                           : plan->mounts[seen.mount].guest;
 
-            denial.place = plan->mounts[seen.mount].place;
+            if (!is_secrets)
+                denial.place = plan->mounts[seen.mount].place;
             (void)snprintf(denial.path, sizeof(denial.path), "%.120s%s%.130s", guest,
                            path[0] && strcmp(guest, "/") != 0 ? "/" : "", path);
         }
         (void)snprintf(denial.text, sizeof(denial.text), "%s%s%s", denial.code,
                        denial.path[0] ? ": " : "", denial.path);
+        if (strcmp(denial.code, "no-network") == 0)
+            deny_network(path, plan, &denial);
         nacre_result_deny(result, &denial);
     }
     if (record->denials_seen > result->denials_seen)

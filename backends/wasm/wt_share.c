@@ -42,26 +42,25 @@ void wt_futex_wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-void wt_put_text(struct wt_cursor *cursor, const char *text)
+void wt_put_bytes(struct wt_cursor *cursor, const void *bytes, size_t count)
 {
-    size_t size = strlen(text) + 1;
-
-    if (cursor->failed || size > (size_t)(cursor->end - cursor->at)) {
+    if (cursor->failed || count > (size_t)(cursor->end - cursor->at)) {
         cursor->failed = true;
         return;
     }
-    memcpy(cursor->at, text, size);
-    cursor->at += size;
+    if (count > 0)
+        memcpy(cursor->at, bytes, count);
+    cursor->at += count;
+}
+
+void wt_put_text(struct wt_cursor *cursor, const char *text)
+{
+    wt_put_bytes(cursor, text, strlen(text) + 1);
 }
 
 void wt_put_number(struct wt_cursor *cursor, uint32_t number)
 {
-    if (cursor->failed || sizeof(number) > (size_t)(cursor->end - cursor->at)) {
-        cursor->failed = true;
-        return;
-    }
-    memcpy(cursor->at, &number, sizeof(number));
-    cursor->at += sizeof(number);
+    wt_put_bytes(cursor, &number, sizeof(number));
 }
 
 const char *wt_get_text(struct wt_cursor *cursor)
@@ -79,16 +78,25 @@ const char *wt_get_text(struct wt_cursor *cursor)
     return text;
 }
 
+const void *wt_get_bytes(struct wt_cursor *cursor, size_t count)
+{
+    const void *bytes = cursor->at;
+
+    if (cursor->failed || count > (size_t)(cursor->end - cursor->at)) {
+        cursor->failed = true;
+        return NULL;
+    }
+    cursor->at += count;
+    return bytes;
+}
+
 uint32_t wt_get_number(struct wt_cursor *cursor)
 {
-    uint32_t number;
+    const void *bytes = wt_get_bytes(cursor, sizeof(uint32_t));
+    uint32_t number = 0;
 
-    if (cursor->failed || sizeof(number) > (size_t)(cursor->end - cursor->at)) {
-        cursor->failed = true;
-        return 0;
-    }
-    memcpy(&number, cursor->at, sizeof(number));
-    cursor->at += sizeof(number);
+    if (bytes)
+        memcpy(&number, bytes, sizeof(number));
     return number;
 }
 

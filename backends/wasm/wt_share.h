@@ -28,6 +28,7 @@
 
 #define WT_TEXT_BYTES ((size_t)2 << 20)
 #define WT_TEXT_COUNT_MAX 8192 /* arguments and environment together */
+#define WT_SECRET_FILES_MAX 64
 
 struct wt_setup {
     struct wt_bounds bounds;
@@ -35,6 +36,7 @@ struct wt_setup {
     uint64_t scratch_bytes_max, scratch_files_max, file_bytes_max;
     uint32_t mount_count, mount_text_bytes;
     uint32_t has_scratch;
+    uint32_t has_door;
     uint32_t has_call; /* the first one is here: it begins when every wall stands */
     uint32_t landlock_min;
 };
@@ -45,14 +47,15 @@ struct wt_share {
     uint32_t landlock_abi;
     struct wt_setup setup;
 
-    /* One call; its texts follow one another in `text` from there on. */
+    /* One call; its texts follow one another in `text` from there on, and its secret
+     * files: name, size and bytes each. */
     uint32_t text_start;
     uint64_t deadline_ns;
     uint64_t fuel_max;
-    uint32_t argument_count, environment_count;
+    uint32_t argument_count, environment_count, secret_file_count;
     uint32_t has_input;  /* its fd comes over the control socket */
     uint32_t terminals;
-    uint32_t has_invoke; /* the export's name is the last text */
+    uint32_t has_invoke; /* the export's name comes after the environment */
     uint32_t is_streamed; /* wake the supervisor at each write */
     _Atomic uint32_t begun; /* by the worker, before anything of the guest happens */
 
@@ -78,14 +81,17 @@ struct wt_cursor {
 
 void wt_put_text(struct wt_cursor *cursor, const char *text);
 void wt_put_number(struct wt_cursor *cursor, uint32_t number);
+void wt_put_bytes(struct wt_cursor *cursor, const void *bytes, size_t count);
 const char *wt_get_text(struct wt_cursor *cursor); /* "" on failure */
 uint32_t wt_get_number(struct wt_cursor *cursor);  /* 0 on failure */
+const void *wt_get_bytes(struct wt_cursor *cursor, size_t count); /* NULL on failure */
 
 /* ---- the zygote's socket ---- */
 
 enum wt_request {
     WT_REQUEST_NONE,
-    WT_REQUEST_SPAWN,   /* fds: share, code, control, [scratch], a directory a mount */
+    WT_REQUEST_SPAWN,   /* fds: share, code, control, [scratch], [the line to the door], a
+                           directory a mount */
     WT_REQUEST_BECOME,  /* the same, and the zygote itself is the worker from then on;
                            no answer */
     WT_REQUEST_COMPILE, /* fds: module, artifact, note */

@@ -23,7 +23,7 @@
 #include "wt_zygote.h"
 
 /* fds of the process beyond those that a guest may open: stdio, share, control, code,
- * scratch, mounts, and the few that the shims hold for a moment. */
+ * scratch, the door's line, mounts, and the few that the shims hold for a moment. */
 #define FDS_OF_OURS 64
 
 struct worker {
@@ -31,6 +31,7 @@ struct worker {
     struct wt_setup setup; /* our own copy */
     int control;
     int scratch_fd;
+    int door_fd;
     wasm_engine_t *engine;
     struct wt_code *code;
     struct nacre_wasi *wasi;
@@ -39,6 +40,7 @@ struct worker {
     int input_fd;    /* the guest's, while it runs */
     const char **texts; /* room for WT_TEXT_COUNT_MAX */
     char *mount_text;   /* what the mounts' names point into */
+    struct nacre_secret_file secret_files[WT_SECRET_FILES_MAX]; /* of the call */
 };
 
 static wasm_engine_t *epoch_engine; /* for the handler below */
@@ -130,6 +132,7 @@ static enum nacre_status prepare(struct worker *worker, const struct wt_parts *p
     worker->engine = epoch_engine = parts->engine;
     worker->control = fds[2];
     worker->scratch_fd = worker->setup.has_scratch && fd_count > used ? fds[used++] : -1;
+    worker->door_fd = worker->setup.has_door && fd_count > used ? fds[used++] : -1;
     status = read_mounts(worker, fds + used, fd_count - used, err);
     if (status != NACRE_OK)
         return status;
@@ -144,6 +147,8 @@ static enum nacre_status prepare(struct worker *worker, const struct wt_parts *p
         .open_files_max = worker->setup.open_files_max,
         .scratch_bytes_max = worker->setup.scratch_bytes_max,
         .scratch_files_max = worker->setup.scratch_files_max,
+        .has_door = worker->door_fd >= 0,
+        .door_fd = worker->door_fd,
     };
     status = nacre_wasi_new(&config, &worker->wasi, err);
     if (status != NACRE_OK)
@@ -189,6 +194,25 @@ static void on_reply(void *data)
     hand_back(worker);
 }
 
+/* They stay where the supervisor put them, who wipes them after the run. */
+static void read_secret_files(struct worker *worker, struct wt_cursor *cursor,
+                              struct nacre_wasi_call *call)
+{
+    uint32_t count = worker->share->secret_file_count;
+
+    for (uint32_t i = 0; i < count && i < WT_SECRET_FILES_MAX; i++) {
+        struct nacre_secret_file *file = &worker->secret_files[i];
+
+        file->name = wt_get_text(cursor);
+        file->count = wt_get_number(cursor);
+        file->bytes = wt_get_bytes(cursor, file->count);
+    }
+    if (cursor->failed || count > WT_SECRET_FILES_MAX)
+        return;
+    call->secret_files = worker->secret_files;
+    call->secret_file_count = count;
+}
+
 static void serve_one(struct worker *worker)
 {
     struct wt_share *share = worker->share;
@@ -217,6 +241,7 @@ static void serve_one(struct worker *worker)
     for (uint32_t i = 0; i < count; i++)
         worker->texts[i] = wt_get_text(&cursor);
     order.invoke = share->has_invoke ? wt_get_text(&cursor) : NULL;
+    read_secret_files(worker, &cursor, &call);
     for (int i = 0; i < 2; i++)
         call.output[i] = wt_share_output(share, worker->setup.output_bytes_max, i);
     order.bounds.fuel_max = share->fuel_max;
@@ -227,7 +252,7 @@ static void serve_one(struct worker *worker)
 _Noreturn void wt_worker_main(const struct wt_parts *parts, const int *fds,
                               uint32_t fd_count)
 {
-    struct worker worker = { .scratch_fd = -1 };
+    struct worker worker = { .scratch_fd = -1, .door_fd = -1 };
     uint32_t running = (uint32_t)getpid() | FUTEX_WAITERS;
     struct nacre_error err;
     struct stat info;

@@ -256,6 +256,41 @@ static void add_egress(struct audit_line *line, const struct nacre_result *resul
     add_count(line, "],\"egress_seen\":", result->egress_seen);
 }
 
+/* How often, never what. */
+static void add_leaks(struct audit_line *line, const struct nacre_result *result)
+{
+    add_flag(line, ",\"leak\":", result->leak);
+    add_count(line, ",\"leaks\":{\"values\":", result->leaks.values);
+    add_count(line, ",\"blocked\":", result->leaks.blocked);
+    add_count(line, ",\"redacted\":", result->leaks.redacted);
+    add_count(line, ",\"warned\":", result->leaks.warned);
+    audit_line_add(line, "}");
+}
+
+static const char *const input_classes[] = {
+#define X(id, name) [NACRE_INPUT_CLASS_##id] = name,
+    NACRE_INPUT_CLASS_MAP(X)
+#undef X
+};
+
+/* Rules have names of ours: nothing of what was scanned is told. */
+static void add_input(struct audit_line *line, const struct nacre_input_tally *input)
+{
+    assert(input->class < NACRE_INPUT_CLASS_COUNT);
+    if (input->class == NACRE_INPUT_CLASS_NONE) {
+        audit_line_add(line, ",\"input\":null");
+        return;
+    }
+    add_name(line, ",\"input\":{\"class\":", input_classes[input->class]);
+    add_count(line, ",\"score\":", input->score);
+    add_count(line, ",\"hits\":", input->hits);
+    add_flag(line, ",\"warned\":", input->warned);
+    add_name(line, ",\"rule\":", input->rule);
+    add_name(line, ",\"where\":", input->where);
+    add_flag(line, ",\"stdin_unscanned\":", input->stdin_unscanned);
+    audit_line_add(line, "}");
+}
+
 static void add_result(struct audit_line *line, const struct nacre_result *result)
 {
     const char *comma = "";
@@ -285,6 +320,7 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
     else
         audit_line_add(line, "null");
     add_flag(line, ",\"output_cut\":", result->output_cut);
+    add_leaks(line, result);
     add_waived(line, result->waived);
     add_usage(line, &result->usage);
     audit_line_add(line, ",\"denials\":[");
@@ -295,6 +331,7 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
     }
     add_count(line, "],\"denials_seen\":", result->denials_seen);
     add_egress(line, result);
+    add_input(line, &result->input);
 }
 
 void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
@@ -313,10 +350,11 @@ void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
         return;
     }
     audit_line_add(line, ",\"mechanisms\":null,\"outcome\":null,\"exit_status\":null,"
-                         "\"signal\":null,\"output_cut\":null,\"degraded\":null,"
+                         "\"signal\":null,\"output_cut\":null,\"leak\":null,"
+                         "\"leaks\":null,\"degraded\":null,"
                          "\"waived\":null,\"usage\":null,"
                          "\"denials\":null,\"denials_seen\":null,\"egress\":null,"
-                         "\"egress_seen\":null");
+                         "\"egress_seen\":null,\"input\":null");
     add_name(line, ",\"error\":{\"status\":", nacre_status_name(failure->status));
     nacre_error_print(failure, text, sizeof(text));
     audit_line_add(line, ",\"text\":");

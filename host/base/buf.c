@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Room for `count` more bytes and a terminator. */
-static enum nacre_status reserve(struct nacre_buf *buf, size_t count,
-                                 struct nacre_error *err)
+/* And for a terminator. */
+enum nacre_status nacre_buf_reserve(struct nacre_buf *buf, size_t count,
+                                    struct nacre_error *err)
 {
     size_t needed, doubled, wanted;
     char *grown;
@@ -39,7 +39,7 @@ static enum nacre_status reserve(struct nacre_buf *buf, size_t count,
 enum nacre_status nacre_buf_add(struct nacre_buf *buf, const void *bytes, size_t count,
                                 struct nacre_error *err)
 {
-    enum nacre_status status = reserve(buf, count, err);
+    enum nacre_status status = nacre_buf_reserve(buf, count, err);
 
     if (status != NACRE_OK)
         return status;
@@ -62,7 +62,7 @@ enum nacre_status nacre_buf_addf(struct nacre_buf *buf, struct nacre_error *err,
     va_end(args);
     assert(count >= 0);
 
-    status = reserve(buf, (size_t)count, err);
+    status = nacre_buf_reserve(buf, (size_t)count, err);
     if (status != NACRE_OK)
         return status;
     va_start(args, format);

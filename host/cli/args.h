@@ -38,7 +38,7 @@ struct cli_option {
     const char *help;
 };
 
-#define CLI_OPTIONS_MAX 20
+#define CLI_OPTIONS_MAX 32
 
 struct cli_value {
     bool given;

@@ -1,12 +1,14 @@
 #include "request.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "nacre/buf.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 
@@ -160,6 +162,33 @@ enum nacre_status cli_request_waive(struct cli_request *request,
         } while (*at++ == ',');
     }
     request->request.waive = request->waive;
+    return NACRE_OK;
+}
+
+enum nacre_status cli_request_user_input(const struct cli_value *file, const char *option,
+                                         struct nacre_buf *input, const char **ret_text,
+                                         struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    enum nacre_status status;
+    char shown[NACRE_SHOWN];
+
+    if (!file->given)
+        return NACRE_OK;
+    (void)nacre_text_shown(shown, file->text);
+    fd = open(file->text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 && errno == ENOENT)
+        return nacre_fail(err, NACRE_ERR_NOT_FOUND, "%s: there is no file '%s'", option,
+                          shown);
+    if (fd < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "%s: opening '%s'", option, shown);
+    status = nacre_buf_read(input, fd, err);
+    if (status != NACRE_OK)
+        return nacre_fail_context(err, option);
+    if (input->size > 0 && memchr(input->bytes, '\0', input->size))
+        return nacre_fail(err, NACRE_ERR_USAGE, "%s: '%s' is not a text: it holds a NUL",
+                          option, shown);
+    *ret_text = input->bytes ? input->bytes : "";
     return NACRE_OK;
 }
 

@@ -29,6 +29,15 @@ NACRE_MUST_CHECK enum nacre_status cli_request_waive(struct cli_request *request
                                                      const struct cli_value *waive,
                                                      struct nacre_error *err);
 
+/* What the person said, from a file: into `input`, which is empty, and *ret_text, which
+ * stays NULL when it is not given.  `option` is the option's name. */
+struct nacre_buf;
+NACRE_MUST_CHECK enum nacre_status cli_request_user_input(const struct cli_value *file,
+                                                          const char *option,
+                                                          struct nacre_buf *input,
+                                                          const char **ret_text,
+                                                          struct nacre_error *err);
+
 /* The rows, so that both verbs speak of them in the same words. */
 #define CLI_OPTION_POLICY                                                        \
     { "--policy", .kind = CLI_TEXT, .value = "POLICY",                           \

@@ -111,6 +111,27 @@ static json_t *egress_json(const struct nacre_result *result)
     return list;
 }
 
+/* How often, never what. */
+static json_t *leaks_json(const struct nacre_leak_tally *leaks)
+{
+    return json_pack("{s:o, s:o, s:o, s:o}", "values", number(leaks->values), "blocked",
+                     number(leaks->blocked), "redacted", number(leaks->redacted),
+                     "warned", number(leaks->warned));
+}
+
+/* What the input scan came to; null when there was none. */
+static json_t *input_json(const struct nacre_input_tally *input)
+{
+    if (input->class == NACRE_INPUT_CLASS_NONE)
+        return json_null();
+    return json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:b}", "class",
+                     nacre_input_class_name(input->class), "score",
+                     number(input->score), "hits", number(input->hits), "warned",
+                     (int)input->warned, "rule", cli_json_text(input->rule), "where",
+                     cli_json_text(input->where), "stdin_unscanned",
+                     (int)input->stdin_unscanned);
+}
+
 /* What the policy asked for and --waive let go, as --waive spells it. */
 static json_t *waived_json(uint32_t waived)
 {
@@ -154,9 +175,11 @@ json_t *cli_run_json(const struct cli_ran *ran)
         "{s:s, s:i, s:i}", "outcome", nacre_outcome_name(result->outcome), "exit_status",
         nacre_result_exit(result), "signal", result->signal);
     json_t *rest = json_pack(
-        "{s:b, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, "
-        "s:{s:o, s:o, s:s}, s:o, s:o, s:o, s:o, s:o}",
+        "{s:b, s:b, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, "
+        "s:{s:o, s:o, s:s}, s:o, s:o, s:o, s:o, s:o, s:o}",
         "output_cut", (int)result->output_cut,
+        "leak", (int)result->leak,
+        "leaks", leaks_json(&result->leaks),
         "level", nacre_level_name(ran->policy->level),
         "unsandboxed", (int)result->unsandboxed,
         "degraded", result->waived != 0,
@@ -177,7 +200,8 @@ json_t *cli_run_json(const struct cli_ran *ran)
         "denials", denials_json(ran),
         "denials_seen", number(result->denials_seen),
         "egress", egress_json(result),
-        "egress_seen", number(result->egress_seen));
+        "egress_seen", number(result->egress_seen),
+        "input", input_json(&result->input));
 
     if (!object || !rest || set_stream(object, "stdout", &result->output) != 0 ||
         set_stream(object, "stderr", &result->errors) != 0 ||
@@ -321,11 +345,39 @@ static void explain_waived(uint32_t waived)
         cli_say("degraded: not enforced here, as --waive allows: %s", names);
 }
 
+static void explain_leaks(const struct nacre_result *result)
+{
+    const struct nacre_leak_tally *leaks = &result->leaks;
+    uint64_t keys = leaks->blocked, tokens = leaks->redacted;
+
+    if (result->leak || tokens > 0)
+        cli_say("%s: kept from leaving: %" PRIu64 " secret value%s, %" PRIu64
+                " private key%s, %" PRIu64 " token%s",
+                result->leak ? "leak" : "leak scan", leaks->values,
+                cli_plural(leaks->values), keys, cli_plural(keys), tokens,
+                cli_plural(tokens));
+    if (leaks->warned > 0)
+        cli_say("leak scan: let through, but looks like a credential: %" PRIu64,
+                leaks->warned);
+}
+
+static void explain_input(const struct nacre_input_tally *input)
+{
+    if (input->warned)
+        cli_say("warning: the input scan says %s: %s in %s (a score of %u)",
+                nacre_input_class_name(input->class), input->rule, input->where,
+                input->score);
+    if (input->stdin_unscanned)
+        cli_say("warning: stdin is a terminal and was not scanned");
+}
+
 void cli_run_explain(const struct cli_ran *ran)
 {
     const struct nacre_result *result = ran->result;
 
     explain_waived(result->waived);
+    explain_leaks(result);
+    explain_input(&result->input);
     switch (result->outcome) {
     case NACRE_OUTCOME_DENIED:
         explain_denials(ran, "denied");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nacre/intent.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "pump.h"
@@ -48,6 +49,11 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_LANDLOCK] = { "--require-landlock", .kind = CLI_NUMBER, .value = "N",
                            .min = 1, .max = 99,
                            .help = "refuse to run below this Landlock ABI" },
+    [RUN_OPT_INTENT] = { "--intent", .kind = CLI_TEXT, .value = "TOKEN",
+                         .help = "what nacre intent issued for exactly this call" },
+    [RUN_OPT_USER_INPUT] = { "--user-input", .kind = CLI_TEXT, .value = "FILE",
+                             .offer = CLI_OFFER_FILES,
+                             .help = "what the person said, as the intent has it" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -66,6 +72,7 @@ struct run {
     struct nacre_tool *tool;
     struct nacre_result *result;
     int input_fd; /* owned; -1 unless --stdin */
+    struct nacre_buf user_input;
 };
 
 static void run_clear(struct run *run)
@@ -78,6 +85,7 @@ static void run_clear(struct run *run)
     cli_pump_clear(&run->pump);
     cli_request_clear(&run->request);
     nacre_fd_guard(&run->input_fd);
+    nacre_buf_clear(&run->user_input);
 }
 
 /* The one engine that a signal can reach.  Set before the handler is. */
@@ -172,6 +180,9 @@ static enum nacre_status make_request(const struct cli_args *args,
         status = read_scope(&values[RUN_OPT_SCOPE], &request->scope, err);
     if (status == NACRE_OK)
         status = open_input(&values[RUN_OPT_STDIN], run, err);
+    if (status == NACRE_OK)
+        status = cli_request_user_input(&values[RUN_OPT_USER_INPUT], "--user-input",
+                                        &run->user_input, &request->user_input, err);
     if (status != NACRE_OK)
         return status;
     request->arguments = operands->arguments;
@@ -185,6 +196,7 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->session = values[RUN_OPT_SESSION].text;
     request->agent = values[RUN_OPT_AGENT].text;
     request->caller = values[RUN_OPT_CALLER].text;
+    request->intent = values[RUN_OPT_INTENT].text;
     if (!args->json) {
         const int streams[] = { request->input_fd, STDOUT_FILENO, STDERR_FILENO };
 
@@ -314,7 +326,9 @@ static int finish(const struct cli_args *args, struct run *run)
 
 int cli_run_tool(const struct cli_args *args, const struct cli_operands *operands)
 {
-    NACRE_AUTO(run_clear) struct run run = { .input_fd = -1 };
+    NACRE_AUTO(run_clear) struct run run = {
+        .input_fd = -1, .user_input = NACRE_BUF(NACRE_USER_INPUT_BYTES_MAX)
+    };
     struct nacre_error err;
 
     cli_pump_init(&run.pump);

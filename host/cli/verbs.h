@@ -7,6 +7,8 @@
 
 /* One file each. */
 extern const struct cli_verb cli_verb_run;
+extern const struct cli_verb cli_verb_input_scan;
+extern const struct cli_verb cli_verb_intent;
 extern const struct cli_verb cli_verb_exec;
 extern const struct cli_verb cli_verb_check;
 extern const struct cli_verb cli_verb_explain;
@@ -21,6 +23,7 @@ extern const struct cli_verb cli_verb_recreate;
 extern const struct cli_verb cli_verb_prune;
 extern const struct cli_verb cli_verb_image;
 extern const struct cli_verb cli_verb_keeper;
+extern const struct cli_verb cli_verb_leak_scan;
 extern const struct cli_verb cli_verb_version;
 extern const struct cli_verb cli_verb_completion;
 

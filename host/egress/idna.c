@@ -108,14 +108,15 @@ static void fold(char *text)
 
 /* ---- whole names ---- */
 
-static bool labels_are_of_one_script(const char *name)
+static const char *fault_of_scripts(const char *name)
 {
-    for (size_t length; *name; name += length + (name[length] == '.')) {
+    const char *fault = NULL;
+
+    for (size_t length; *name && !fault; name += length + (name[length] == '.')) {
         length = strcspn(name, ".");
-        if (!nacre_script_is_one(name, length))
-            return false;
+        fault = nacre_script_fault(name, length);
     }
-    return true;
+    return fault;
 }
 
 /* A label of letters that came out as plain ASCII was ASCII in disguise. */
@@ -144,6 +145,7 @@ enum nacre_status nacre_idna_to_ascii(const char *text, char ret_name[NACRE_NAME
     uint8_t *made = NULL;
     struct idn idn;
     enum nacre_status status = idn_load(&idn, err);
+    const char *fault;
     int code;
 
     if (status != NACRE_OK)
@@ -151,10 +153,9 @@ enum nacre_status nacre_idna_to_ascii(const char *text, char ret_name[NACRE_NAME
     if ((size_t)snprintf(folded, sizeof(folded), "%s", text) >= sizeof(folded))
         return nacre_fail(err, NACRE_ERR_PARSE, "the name is too long");
     fold(folded);
-    if (!labels_are_of_one_script(folded))
-        return nacre_fail(err, NACRE_ERR_PARSE,
-                          "the name mixes letters of several scripts in one label, or "
-                          "has some of a script that is not known here");
+    fault = fault_of_scripts(folded);
+    if (fault)
+        return nacre_fail(err, NACRE_ERR_PARSE, "%s", fault);
     code = idn.lookup((const uint8_t *)folded, &made, IDN2_NFC_INPUT | IDN2_NO_TR46);
     if (code == IDN2_MALLOC)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a name");

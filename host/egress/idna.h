@@ -21,7 +21,7 @@ NACRE_MUST_CHECK enum nacre_status nacre_idna_check(const char *name,
 /* The next character of well-formed UTF-8, and on behind it. */
 uint32_t nacre_idna_point(const char **at);
 
-/* May these UTF-8 characters stand in one label? */
-bool nacre_script_is_one(const char *label, size_t length);
+/* Why these UTF-8 characters may not stand in one label, in words, or NULL. */
+const char *nacre_script_fault(const char *label, size_t length);
 
 #endif

@@ -113,8 +113,10 @@ static void deny_unlisted(const struct nacre_egress *egress, const char *name,
         egress->mode == NACRE_NETWORK_ALLOWLIST ? RULE_ALLOWED : RULE_MODE,
         (struct nacre_place){ 0 });
     if (!nacre_egress_is_open(egress)) {
-        TEXT(verdict, "%s is denied: this sandbox has no network; work with what it has, "
-                      "or ask for a policy that allows the host", shown);
+        TEXT(verdict, "%s is denied: %s, so nothing is reachable; do without, or ask for a "
+                      "policy that allows the host", shown,
+             egress->mode == NACRE_NETWORK_ALLOWLIST ? "allowed_hosts is empty"
+                                                     : "mode is deny");
         return;
     }
     list_allowed(egress, others, sizeof(others));
@@ -257,12 +259,15 @@ void nacre_egress_judge_address(const struct nacre_egress *egress, const char *n
                                 struct nacre_egress_verdict *ret_verdict)
 {
     struct nacre_egress_verdict verdict = { 0 };
-    char text[NACRE_ADDRESS_TEXT], shown[NACRE_SHOWN];
+    char text[NACRE_ADDRESS_TEXT], shown[NACRE_SHOWN], where[NACRE_ADDRESS_TEXT + 16];
     const char *range;
     enum nacre_reach reach = nacre_address_reach(address, &range);
 
     (void)nacre_address_text(address, text);
     (void)nacre_text_shown(shown, name);
+    (void)snprintf(where, sizeof(where), "it %s%s%s",
+                   strcmp(name, text) == 0 ? "is" : "leads to ",
+                   strcmp(name, text) == 0 ? "" : text, range[0] ? " in " : "");
     for (uint32_t i = 0; i < egress->denied_count && !verdict.code[0]; i++) {
         const struct nacre_egress_host *host = &egress->denied[i];
 
@@ -280,17 +285,15 @@ void nacre_egress_judge_address(const struct nacre_egress *egress, const char *n
     } else if (reach == NACRE_REACH_PRIVATE && !egress->block_private) {
         verdict.allowed = true;
         say(&verdict, "", RULE_PRIVATE, (struct nacre_place){ 0 });
-        TEXT(&verdict, "%s leads to %s in %s, which block_private_ips: false opens", shown,
-             text, range);
+        TEXT(&verdict, "%s is allowed: %s%s, which block_private_ips: false opens", shown,
+             where, range);
     } else if (reach == NACRE_REACH_PRIVATE) {
         say(&verdict, "address-private", RULE_PRIVATE, (struct nacre_place){ 0 });
-        TEXT(&verdict, "%s is denied: it leads to %s in %s; only a policy with "
-                       "block_private_ips: false opens private addresses", shown, text,
-             range);
+        TEXT(&verdict, "%s is denied: %s%s; only a policy with block_private_ips: false "
+                       "opens private addresses", shown, where, range);
     } else {
         say(&verdict, "address-never", "(built in)", (struct nacre_place){ 0 });
-        TEXT(&verdict, "%s is denied: it leads to %s in %s, which no policy opens", shown,
-             text, range);
+        TEXT(&verdict, "%s is denied: %s%s, which no policy opens", shown, where, range);
     }
     *ret_verdict = verdict;
 }

@@ -100,7 +100,7 @@ uint32_t nacre_idna_point(const char **at)
     return point;
 }
 
-bool nacre_script_is_one(const char *label, size_t length)
+const char *nacre_script_fault(const char *label, size_t length)
 {
     const char *end = label + length;
     uint32_t seen = 0;
@@ -109,14 +109,14 @@ bool nacre_script_is_one(const char *label, size_t length)
         enum script script = script_of(nacre_idna_point(&label));
 
         if (script == UNKNOWN)
-            return false;
+            return "the name has a character that is no letter of a script known here";
         if (script != COMMON)
             seen |= 1u << script;
     }
     if ((seen & (seen - 1)) == 0)
-        return true;
+        return NULL;
     for (size_t i = 0; i < NACRE_COUNT(together); i++)
         if ((seen & ~together[i]) == 0)
-            return true;
-    return false;
+            return NULL;
+    return "the name mixes letters of several scripts in one label";
 }

@@ -17,6 +17,7 @@
 #include "message.h"
 #include "nacre/clock.h"
 #include "nacre/keeper.h"
+#include "private.h"
 #include "socket.h"
 #include "start.h"
 #include "wire.h"
@@ -275,6 +276,20 @@ static enum nacre_status protect(const struct nacre_plan *plan,
     return NACRE_OK;
 }
 
+/* Ahead of the run that it belongs to. */
+static enum nacre_status send_private(const struct run *run, struct nacre_error *err)
+{
+    unsigned char *bytes = NULL;
+    size_t count = 0;
+    enum nacre_status status = keeper_private_write(run->request, &bytes, &count, err);
+
+    if (status == NACRE_OK)
+        status = message_send(run->socket, MESSAGE_PRIVATE, bytes, count, -1,
+                              message_within_ms(MESSAGE_MS), err);
+    keeper_private_wipe(bytes, count);
+    return status;
+}
+
 static enum nacre_status order(struct run *run, const struct nacre_plan *plan,
                                const struct nacre_tool *tool, struct nacre_error *err)
 {
@@ -285,6 +300,8 @@ static enum nacre_status order(struct run *run, const struct nacre_plan *plan,
 
     if (status == NACRE_OK && input_fd >= 0)
         status = feed_open(&run->feed, &input_fd, err);
+    if (status == NACRE_OK && keeper_private_is_needed(run->request))
+        status = send_private(run, err);
     if (status == NACRE_OK)
         status = message_send_json(
             run->socket, MESSAGE_RUN,

@@ -16,6 +16,7 @@
 #include "engine.h"
 #include "message.h"
 #include "nacre/text.h"
+#include "private.h"
 #include "serve.h"
 #include "wire.h"
 
@@ -195,7 +196,8 @@ static void count_running(struct keeper *keeper, bool more)
 }
 
 static enum nacre_status serve_run(const struct client *client, const json_t *json,
-                                   int input_fd, struct nacre_error *err)
+                                   const struct keeper_private *private, int input_fd,
+                                   struct nacre_error *err)
 {
     NACRE_AUTO(order_clear) struct order order = { .request.input_fd = -1 };
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
@@ -206,6 +208,8 @@ static enum nacre_status serve_run(const struct client *client, const json_t *js
     if (status == NACRE_OK)
         status = read_order(json, &order, &failure);
     if (status == NACRE_OK) {
+        if (private)
+            keeper_private_lend(private, &order.request);
         order.request.input_fd = input_fd;
         order.request.on_output = pass_on;
         order.request.on_output_data = &run;
@@ -358,7 +362,8 @@ static enum nacre_status serve_quit(const struct client *client,
 /* ---- whatever it is ---- */
 
 static enum nacre_status dispatch(const struct client *client, enum message_kind kind,
-                                  const struct nacre_buf *bytes, int fd,
+                                  const struct nacre_buf *bytes,
+                                  const struct keeper_private *private, int fd,
                                   struct nacre_error *err)
 {
     NACRE_AUTO(message_json_guard) json_t *json = NULL;
@@ -371,11 +376,13 @@ static enum nacre_status dispatch(const struct client *client, enum message_kind
     status = message_parse(bytes, &json, err);
     if (status != NACRE_OK)
         return status;
+    if (private && kind != MESSAGE_RUN)
+        return nacre_fail(err, NACRE_ERR_PARSE, "this is no question to a keeper");
     switch ((int)kind) {
     case MESSAGE_PROBE:
         return serve_probe(client, json, err);
     case MESSAGE_RUN:
-        return serve_run(client, json, fd, err);
+        return serve_run(client, json, private, fd, err);
     case MESSAGE_LIST:
         return serve_list(client, err);
     case MESSAGE_END:
@@ -385,17 +392,39 @@ static enum nacre_status dispatch(const struct client *client, enum message_kind
     }
 }
 
+/* It is read and wiped before anything else is asked. */
+static enum nacre_status take_private(const struct client *client,
+                                      struct keeper_private **ret_private,
+                                      enum message_kind *kind, struct nacre_buf *bytes,
+                                      int *fd, struct nacre_error *err)
+{
+    enum nacre_status status = *fd >= 0 ? nacre_fail(err, NACRE_ERR_PARSE,
+                                                     "a file came with secrets")
+                                        : keeper_private_read(bytes->bytes, bytes->size,
+                                                              ret_private, err);
+
+    explicit_bzero(bytes->bytes, bytes->size);
+    nacre_buf_clear(bytes);
+    if (status == NACRE_OK)
+        status = message_receive(client->socket, message_within_ms(ASK_MS), kind, bytes,
+                                 fd, err);
+    return status;
+}
+
 enum nacre_status client_serve(const struct client *client, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(MESSAGE_BYTES_MAX);
+    NACRE_AUTO(keeper_private_guard) struct keeper_private *private = NULL;
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     struct nacre_error ignored;
     enum message_kind kind;
     enum nacre_status status = message_receive(client->socket, message_within_ms(ASK_MS),
                                                &kind, &bytes, &fd, err);
 
+    if (status == NACRE_OK && kind == MESSAGE_PRIVATE)
+        status = take_private(client, &private, &kind, &bytes, &fd, err);
     if (status == NACRE_OK)
-        status = dispatch(client, kind, &bytes, fd, err);
+        status = dispatch(client, kind, &bytes, private, fd, err);
     if (status == NACRE_ERR_PARSE)
         (void)!send_failure(client, err, &ignored);
     return status;

@@ -56,6 +56,7 @@ static json_t *write_field(const void *object, const struct field *field)
     const char *text;
     size_t count = 0;
     uint32_t number;
+    uint16_t small;
     uint64_t large;
     bool truth;
 
@@ -81,6 +82,9 @@ static json_t *write_field(const void *object, const struct field *field)
     case FIELD_NUMBER:
         memcpy(&number, at, sizeof(number));
         return json_integer((json_int_t)number);
+    case FIELD_SMALL:
+        memcpy(&small, at, sizeof(small));
+        return json_integer((json_int_t)small);
     case FIELD_CHARS:
         return write_text(at);
     }
@@ -180,6 +184,7 @@ static enum nacre_status read_number(const json_t *value, const struct field *fi
     const char *digits = json_string_value(value);
     json_int_t number = json_integer_value(value);
     uint32_t small = (uint32_t)number;
+    uint16_t smaller = (uint16_t)number;
     bool truth = json_is_true(value);
     uint64_t large;
 
@@ -193,6 +198,11 @@ static enum nacre_status read_number(const json_t *value, const struct field *fi
         if (!digits || !nacre_text_u64(digits, UINT64_MAX, &large))
             return fields_wrong(field->name, err);
         memcpy(at, &large, sizeof(large));
+        return NACRE_OK;
+    case FIELD_SMALL:
+        if (!json_is_integer(value) || number < 0 || number > UINT16_MAX)
+            return fields_wrong(field->name, err);
+        memcpy(at, &smaller, sizeof(smaller));
         return NACRE_OK;
     default:
         if (!json_is_integer(value) || number < 0 || number > UINT32_MAX)
@@ -233,6 +243,7 @@ static enum nacre_status read_field(const json_t *value, void *object,
     case FIELD_BOOL:
     case FIELD_U64:
     case FIELD_NUMBER:
+    case FIELD_SMALL:
         break;
     }
     return read_number(value, field, at, err);

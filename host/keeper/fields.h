@@ -15,6 +15,7 @@ enum field_kind {
     FIELD_BOOL,
     FIELD_U64,
     FIELD_NUMBER, /* an int, an enum or a uint32_t */
+    FIELD_SMALL,  /* a uint16_t */
     FIELD_CHARS,  /* an array of char, terminated */
 };
 

@@ -203,12 +203,14 @@ static enum nacre_status receive_bytes(int socket, size_t left, uint64_t deadlin
                                        struct nacre_buf *bytes, struct nacre_error *err)
 {
     uint8_t part[PART];
+    enum nacre_status status = nacre_buf_reserve(bytes, left, err);
 
+    if (status != NACRE_OK)
+        return status;
     while (left > 0) {
         size_t count = left < sizeof(part) ? left : sizeof(part);
-        enum nacre_status status =
-            receive_whole(socket, part, count, deadline_ns, NULL, err);
 
+        status = receive_whole(socket, part, count, deadline_ns, NULL, err);
         if (status == NACRE_ERR_NOT_FOUND)
             return nacre_fail(err, NACRE_ERR_PARSE,
                               "the other end of the keeper's socket left in the middle "
@@ -219,6 +221,7 @@ static enum nacre_status receive_bytes(int socket, size_t left, uint64_t deadlin
             return status;
         left -= count;
     }
+    explicit_bzero(part, sizeof(part)); /* it may have been a secret */
     return nacre_buf_add(bytes, "", 0, err);
 }
 

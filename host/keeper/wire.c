@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "fields.h"
+#include "nacre/leak.h"
 
 #define MOUNTS_MAX 4096
+#define EGRESS_BYTES_MAX ((size_t)4 << 20)
 
 /* ---- plans ---- */
 
@@ -23,6 +25,9 @@ static const struct field plan_fields[] = {
     FIELD(nacre_plan, directory, TEXT),
     FIELD(nacre_plan, scope, NUMBER),
     FIELD(nacre_plan, scope_key, TEXT),
+    FIELD(nacre_plan, injection, NUMBER),
+    FIELD(nacre_plan, leak_scan, BOOL),
+    FIELD(nacre_plan, leak_patterns, NUMBER),
     NAMES(nacre_plan, denied_host_paths, denied_host_count),
     NAMES(nacre_plan, denied_root, denied_root_count),
 };
@@ -90,6 +95,19 @@ static json_t *write_mounts(const struct nacre_plan *plan)
     return array;
 }
 
+/* By its own writer, as a text: one reader for the door and for the keeper. */
+static json_t *write_egress(const struct nacre_egress *egress)
+{
+    struct nacre_buf text = NACRE_BUF(EGRESS_BYTES_MAX);
+    struct nacre_error err;
+    json_t *json = NULL;
+
+    if (nacre_egress_write(egress, &text, &err) == NACRE_OK)
+        json = json_stringn(text.bytes, text.size);
+    nacre_buf_clear(&text);
+    return json;
+}
+
 json_t *nacre_wire_plan(const struct nacre_plan *plan)
 {
     json_t *json = fields_write(plan, plan_fields, NACRE_COUNT(plan_fields));
@@ -103,6 +121,7 @@ json_t *nacre_wire_plan(const struct nacre_plan *plan)
         put(json, "container",
             fields_write(&plan->container, container_fields,
                          NACRE_COUNT(container_fields))) &&
+        put(json, "egress", write_egress(&plan->egress)) &&
         put(json, "mounts", write_mounts(plan)))
         return json;
     json_decref(json);
@@ -134,6 +153,15 @@ static enum nacre_status read_mounts(const json_t *json, struct nacre_plan *plan
     return NACRE_OK;
 }
 
+static enum nacre_status read_egress(const json_t *json, struct nacre_egress *ret_egress,
+                                     struct nacre_error *err)
+{
+    if (!json_is_string(json))
+        return fields_wrong("egress", err);
+    return nacre_egress_read(json_string_value(json), json_string_length(json), ret_egress,
+                             err);
+}
+
 /* What an executor takes for granted of a plan that was made here. */
 static bool is_plausible(const struct nacre_plan *plan)
 {
@@ -142,6 +170,8 @@ static bool is_plausible(const struct nacre_plan *plan)
     return plan->level > NACRE_LEVEL_UNSET && plan->level < NACRE_LEVEL_COUNT &&
            plan->runtime > NACRE_RUNTIME_UNSET && plan->runtime < NACRE_RUNTIME_COUNT &&
            plan->scope < NACRE_SCOPE_COUNT && plan->directory &&
+           plan->injection < NACRE_INJECTION_COUNT &&
+           plan->leak_patterns <= NACRE_LEAK_PATTERNS &&
            plan->limits.wall_ms_max > 0 && plan->limits.output_bytes_max > 0 &&
            plan->limits.open_files_max > 0 &&
            container->image && container->tmpfs &&
@@ -158,7 +188,7 @@ enum nacre_status nacre_wire_read_plan(const json_t *json, struct nacre_plan **r
 
     if (!plan)
         return fields_no_memory(err);
-    status = fields_read(json, plan, plan_fields, NACRE_COUNT(plan_fields), 4, err);
+    status = fields_read(json, plan, plan_fields, NACRE_COUNT(plan_fields), 5, err);
     if (status == NACRE_OK)
         status = fields_read(json_object_get(json, "limits"), &plan->limits, limit_fields,
                              NACRE_COUNT(limit_fields), 0, err);
@@ -167,6 +197,8 @@ enum nacre_status nacre_wire_read_plan(const json_t *json, struct nacre_plan **r
                              container_fields, NACRE_COUNT(container_fields), 0, err);
     if (status == NACRE_OK)
         status = read_mounts(json_object_get(json, "mounts"), plan, err);
+    if (status == NACRE_OK)
+        status = read_egress(json_object_get(json, "egress"), &plan->egress, err);
     if (status == NACRE_OK && (!hex || !nacre_digest_from_hex(hex, &plan->digest)))
         status = fields_wrong("digest", err);
     if (status == NACRE_OK && !is_plausible(plan))
@@ -215,9 +247,9 @@ enum nacre_status nacre_wire_read_tool(const json_t *json, struct nacre_tool **r
     return status;
 }
 
+/* What else there is of it goes by private.h. */
 static const struct field request_fields[] = {
     FIELD(nacre_request, arguments, LIST),
-    FIELD(nacre_request, environment, LIST),
 };
 
 json_t *nacre_wire_request(const struct nacre_request *request)
@@ -254,6 +286,13 @@ static const struct field result_fields[] = {
     FIELD(nacre_result, signal, NUMBER),
     FIELD(nacre_result, output_cut, BOOL),
     FIELD(nacre_result, reason, CHARS),
+    FIELD(nacre_result, denials_seen, U64),
+    FIELD(nacre_result, egress_seen, U64),
+    FIELD(nacre_result, leak, BOOL),
+    FIELD(nacre_result, leaks.values, U64),
+    FIELD(nacre_result, leaks.blocked, U64),
+    FIELD(nacre_result, leaks.redacted, U64),
+    FIELD(nacre_result, leaks.warned, U64),
 };
 
 static const struct field usage_fields[] = {
@@ -265,12 +304,78 @@ static const struct field usage_fields[] = {
     FIELD(nacre_usage, files_opened, U64),
 };
 
+/* What the run was refused, and what it sent. */
+static const struct field denial_fields[] = {
+    FIELD(nacre_denial, code, CHARS),
+    FIELD(nacre_denial, rule, CHARS),
+    FIELD(nacre_denial, place.line, NUMBER),
+    FIELD(nacre_denial, place.column, NUMBER),
+    FIELD(nacre_denial, path, CHARS),
+    FIELD(nacre_denial, text, CHARS),
+    FIELD(nacre_denial, fix, CHARS),
+};
+
+static const struct field egress_fields[] = {
+    FIELD(nacre_egress_record, method, CHARS),
+    FIELD(nacre_egress_record, host, CHARS),
+    FIELD(nacre_egress_record, port, SMALL),
+    FIELD(nacre_egress_record, sent, BOOL),
+    FIELD(nacre_egress_record, code, CHARS),
+    FIELD(nacre_egress_record, status, NUMBER),
+    FIELD(nacre_egress_record, hops, NUMBER),
+    FIELD(nacre_egress_record, bytes_sent, U64),
+    FIELD(nacre_egress_record, bytes_received, U64),
+};
+
+static json_t *write_rows(const void *rows, size_t row_size, uint32_t row_count,
+                          const struct field *fields, size_t count)
+{
+    json_t *array = json_array();
+
+    for (uint32_t i = 0; array && i < row_count; i++)
+        if (json_array_append_new(array, fields_write((const char *)rows + i * row_size,
+                                                      fields, count)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static enum nacre_status read_rows(const json_t *json, const char *name, void *rows,
+                                   size_t row_size, uint32_t row_max,
+                                   const struct field *fields, size_t count,
+                                   uint32_t *ret_count, struct nacre_error *err)
+{
+    size_t found = json_array_size(json);
+
+    if (!json_is_array(json) || found > row_max)
+        return fields_wrong(name, err);
+    for (size_t i = 0; i < found; i++) {
+        void *row = (char *)rows + i * row_size;
+        enum nacre_status status;
+
+        memset(row, 0, row_size);
+        status = fields_read(json_array_get(json, i), row, fields, count, 0, err);
+        if (status != NACRE_OK)
+            return status;
+    }
+    *ret_count = (uint32_t)found;
+    return NACRE_OK;
+}
+
 json_t *nacre_wire_result(const struct nacre_result *result)
 {
     json_t *json = fields_write(result, result_fields, NACRE_COUNT(result_fields));
 
-    if (json && put(json, "usage", fields_write(&result->usage, usage_fields,
-                                                NACRE_COUNT(usage_fields))))
+    if (json &&
+        put(json, "usage",
+            fields_write(&result->usage, usage_fields, NACRE_COUNT(usage_fields))) &&
+        put(json, "denials",
+            write_rows(result->denials, sizeof(result->denials[0]), result->denial_count,
+                       denial_fields, NACRE_COUNT(denial_fields))) &&
+        put(json, "egress",
+            write_rows(result->egress, sizeof(result->egress[0]), result->egress_count,
+                       egress_fields, NACRE_COUNT(egress_fields))))
         return json;
     json_decref(json);
     return NULL;
@@ -280,11 +385,20 @@ enum nacre_status nacre_wire_read_result(const json_t *json, struct nacre_result
                                          struct nacre_error *err)
 {
     enum nacre_status status =
-        fields_read(json, result, result_fields, NACRE_COUNT(result_fields), 1, err);
+        fields_read(json, result, result_fields, NACRE_COUNT(result_fields), 3, err);
 
     if (status == NACRE_OK)
         status = fields_read(json_object_get(json, "usage"), &result->usage, usage_fields,
                              NACRE_COUNT(usage_fields), 0, err);
+    if (status == NACRE_OK)
+        status = read_rows(json_object_get(json, "denials"), "denials", result->denials,
+                           sizeof(result->denials[0]), NACRE_DENIALS_MAX, denial_fields,
+                           NACRE_COUNT(denial_fields), &result->denial_count, err);
+    if (status == NACRE_OK)
+        status = read_rows(json_object_get(json, "egress"), "egress", result->egress,
+                           sizeof(result->egress[0]), NACRE_EGRESS_RECORDS_MAX,
+                           egress_fields, NACRE_COUNT(egress_fields),
+                           &result->egress_count, err);
     if (status == NACRE_OK && (result->outcome == NACRE_OUTCOME_NONE ||
                                result->outcome >= NACRE_OUTCOME_COUNT))
         return fields_wrong("outcome", err);

@@ -85,6 +85,7 @@ void nacre_draft_secrets(struct draft *draft);
 void nacre_draft_shell(struct draft *draft);
 void nacre_draft_container(struct draft *draft);
 void nacre_draft_limits(struct draft *draft);
+void nacre_draft_input(struct draft *draft);
 void nacre_draft_request(struct draft *draft);
 
 /* Over all that a sandbox is made of. */

@@ -57,6 +57,25 @@ static void open_private(const struct nacre_policy *policy, struct nacre_answer 
         nacre_answer_fix(answer, "add under spec." RULE_SSRF ": block_private_ips: false");
 }
 
+/* An address that a list would open has still to be one that may be reached. */
+static void open_address(const struct nacre_policy *policy,
+                         const struct nacre_egress *egress, const char *name,
+                         struct nacre_answer *answer)
+{
+    struct nacre_egress_verdict verdict;
+    struct nacre_address address;
+
+    if (!nacre_address_parse(name, strlen(name), &address))
+        return;
+    nacre_egress_judge_address(egress, name, &address, &verdict);
+    if (strcmp(verdict.code, "address-private") == 0)
+        open_private(policy, answer);
+    if (strcmp(verdict.code, "address-never") != 0)
+        return;
+    answer->fix[0] = '\0';
+    nacre_answer_fix(answer, "no change opens it");
+}
+
 /* Every entry that opens it, each of which would alone. */
 static void close_hosts(const struct nacre_policy *policy,
                         const struct nacre_egress *egress, const char *name,
@@ -105,6 +124,7 @@ static void flip(const struct nacre_policy *policy, const struct nacre_egress *e
             open_mode(policy, answer);
         if (!listed)
             open_host(policy, name, port, answer);
+        open_address(policy, egress, name, answer);
     }
 }
 

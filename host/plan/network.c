@@ -81,6 +81,8 @@ static void open_host(struct draft *draft, const struct nacre_egress_host *host)
         way = verdict.allowed ? verdict.way : way;
     }
     nacre_rule_name(decision.rule, RULE_HOSTS, (size_t)host->index + 1);
+    if (host->place.line == 0) /* of mode allow-all: the caller alone has named it */
+        nacre_rule_name(decision.rule, "request.intercept", 0);
     if (host->port != 0)
         (void)snprintf(ports, sizeof(ports), "port %u", (unsigned)host->port);
     WHAT(&decision, "%.120s: %s%s%s", nacre_egress_host_text(host, text), ports,
@@ -234,6 +236,12 @@ static void idle_guards(struct draft *draft)
         if (decision.place.line == 0)
             continue;
         nacre_rule_name(decision.rule, guards[i].rule, 0);
+        /* What an allowlist can't do without, it can't with no host either. */
+        if (!none && guards[i].flag == &policy->network.dns_pinning &&
+            policy->network.mode == NACRE_NETWORK_ALLOWLIST && !guards[i].flag->on) {
+            guard_pinning(draft);
+            continue;
+        }
         if (none && guards[i].flag->on) {
             WHAT(&decision, "true can't be enforced at level none");
             FIX(&decision, "set it to false, or change the level 'none' to 'process'");

@@ -112,14 +112,12 @@ static enum nacre_status add_secrets(const struct nacre_policy *policy,
 
 /* ---- what the door may look into ---- */
 
-/* Is all that `inner` speaks of also spoken of by `outer`? */
-static bool holds(const struct nacre_egress_host *outer,
-                  const struct nacre_egress_host *inner)
+/* Are all names that `inner` speaks of also spoken of by `outer`? */
+static bool names_hold(const struct nacre_egress_host *outer,
+                       const struct nacre_egress_host *inner)
 {
     size_t length = strlen(inner->name), tail = strlen(outer->name);
 
-    if (outer->port != 0 && outer->port != inner->port)
-        return false;
     if (strcmp(outer->name, inner->name) == 0)
         return outer->below == inner->below;
     return outer->below && length > tail + 1 &&
@@ -127,55 +125,78 @@ static bool holds(const struct nacre_egress_host *outer,
            inner->name[length - tail - 1] == '.';
 }
 
+/* --intercept without a port means each that the rule opens, and never one more. */
+static bool rule_opens_port(const struct nacre_egress_host *rule, uint16_t port)
+{
+    return port == 0 || rule->port == port ||
+           (rule->port == 0 && (port == 80 || port == 443));
+}
+
 /* A host that a wider rule opens gets a rule of its own, in front of all others, with that
- * rule's place. */
+ * rule's port and place. */
 static enum nacre_status add_intercepted(struct nacre_egress *egress,
                                          const struct nacre_egress_host *host,
                                          struct nacre_egress_host wider,
                                          struct nacre_error *err)
 {
-    struct nacre_egress_host added = *host;
+    struct nacre_egress_host added = *host, *allowed;
 
-    added.name = nacre_copy(host->name);
+    allowed = realloc(egress->allowed, (egress->allowed_count + 1u) * sizeof(*allowed));
+    if (allowed)
+        egress->allowed = allowed;
+    added.name = allowed ? nacre_copy(host->name) : NULL;
     if (!added.name)
         return no_memory(err);
     added.way = NACRE_WAY_INTERCEPT;
     added.index = wider.index;
     added.place = wider.place;
-    memmove(&egress->allowed[1], egress->allowed,
-            egress->allowed_count * sizeof(*egress->allowed));
-    egress->allowed[0] = added;
+    if (added.port == 0)
+        added.port = wider.port;
+    memmove(&allowed[1], allowed, egress->allowed_count * sizeof(*allowed));
+    allowed[0] = added;
     egress->allowed_count++;
     return NACRE_OK;
 }
 
-static enum nacre_status intercept(struct nacre_egress *egress, const char *text,
-                                   const struct nacre_egress_host *host,
+/* In the rules of the policy, of which there are `count` at the end of the list. */
+static enum nacre_status intercept_listed(struct nacre_egress *egress, uint32_t count,
+                                          const struct nacre_egress_host *host,
+                                          bool *ret_found, struct nacre_error *err)
+{
+    enum nacre_status status = NACRE_OK;
+
+    for (uint32_t left = count; left > 0 && status == NACRE_OK; left--) {
+        struct nacre_egress_host *rule = &egress->allowed[egress->allowed_count - left];
+
+        if (names_hold(host, rule) && (host->port == 0 || host->port == rule->port))
+            rule->way = NACRE_WAY_INTERCEPT;
+        else if (names_hold(rule, host) && rule_opens_port(rule, host->port))
+            status = add_intercepted(egress, host, *rule, err);
+        else
+            continue;
+        *ret_found = true;
+    }
+    return status;
+}
+
+static enum nacre_status intercept(struct nacre_egress *egress, uint32_t count,
+                                   const char *text, const struct nacre_egress_host *host,
                                    struct nacre_error *err)
 {
-    struct nacre_egress_host wider = { 0 };
     struct nacre_egress_verdict verdict;
-    bool found = false, is_wider = false;
     char shown[NACRE_SHOWN];
+    bool found = false;
+    enum nacre_status status = intercept_listed(egress, count, host, &found, err);
 
-    for (uint32_t i = 0; i < egress->allowed_count; i++) {
-        if (holds(host, &egress->allowed[i])) {
-            egress->allowed[i].way = NACRE_WAY_INTERCEPT;
-            found = true;
-        } else if (holds(&egress->allowed[i], host)) {
-            wider = egress->allowed[i];
-            is_wider = true;
-        }
-    }
-    if (found)
-        return NACRE_OK;
-    if (egress->mode == NACRE_NETWORK_ALLOW_ALL) {
+    if (status == NACRE_OK && !found && egress->mode == NACRE_NETWORK_ALLOW_ALL) {
         /* A port that the mode leaves shut is not opened by looking into it. */
         nacre_egress_judge(egress, host->name, host->port ? host->port : 443, &verdict);
-        is_wider = verdict.allowed;
+        found = verdict.allowed;
+        if (found)
+            status = add_intercepted(egress, host, (struct nacre_egress_host){ 0 }, err);
     }
-    if (is_wider)
-        return add_intercepted(egress, host, wider, err);
+    if (status != NACRE_OK || found)
+        return status;
     return nacre_fail(err, NACRE_ERR_DENIED,
                       "--intercept '%s': not a host that this policy opens",
                       nacre_text_shown(shown, text));
@@ -185,6 +206,8 @@ static enum nacre_status intercept_all(const struct nacre_request *request,
                                        struct nacre_egress *egress,
                                        struct nacre_error *err)
 {
+    uint32_t count = egress->allowed_count;
+
     for (size_t i = 0; request->intercept && request->intercept[i]; i++) {
         struct nacre_egress_host host;
         enum nacre_status status =
@@ -192,7 +215,7 @@ static enum nacre_status intercept_all(const struct nacre_request *request,
 
         if (status != NACRE_OK)
             return bad_host("--intercept", "", request->intercept[i], err);
-        status = intercept(egress, request->intercept[i], &host, err);
+        status = intercept(egress, count, request->intercept[i], &host, err);
         nacre_egress_host_clear(&host);
         if (status != NACRE_OK)
             return status;
@@ -202,24 +225,15 @@ static enum nacre_status intercept_all(const struct nacre_request *request,
 
 /* ---- the whole ---- */
 
-static size_t count_texts(const char *const *texts)
-{
-    size_t count = 0;
-
-    while (texts && texts[count])
-        count++;
-    return count;
-}
-
 static enum nacre_status fill(const struct nacre_policy *policy,
                               const struct nacre_request *request,
                               struct nacre_egress *egress, struct nacre_error *err)
 {
     bool native = nacre_level_is_native(policy->level);
-    size_t room = policy->network.allowed_hosts.count + count_texts(request->intercept);
     enum nacre_status status;
 
-    egress->allowed = calloc(room + 1, sizeof(*egress->allowed));
+    egress->allowed =
+        calloc(policy->network.allowed_hosts.count + 1, sizeof(*egress->allowed));
     egress->denied =
         calloc(policy->network.denied_hosts.count + 1, sizeof(*egress->denied));
     if (!egress->allowed || !egress->denied)

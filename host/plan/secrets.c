@@ -43,9 +43,16 @@ static void injection(struct draft *draft)
         .verdict = NACRE_VERDICT_GRANT,
     };
 
-    if (policy->level == NACRE_LEVEL_NONE && how != NACRE_INJECTION_ENVIRONMENT &&
-        (decision.place.line > 0 || is_asked(draft->request->secrets))) {
-        refuse_at_none(draft, &decision, name);
+    if (policy->level == NACRE_LEVEL_NONE && how != NACRE_INJECTION_ENVIRONMENT) {
+        if (decision.place.line > 0 || is_asked(draft->request->secrets)) {
+            refuse_at_none(draft, &decision, name);
+            return;
+        }
+        decision.verdict = NACRE_VERDICT_DENY;
+        WHAT(&decision, "no secret reaches the command: host-boundary, the default, needs "
+                        "a sandbox");
+        FIX(&decision, "add under spec.capabilities.secrets: injection: environment");
+        nacre_draft_add(draft, &decision);
         return;
     }
     if (how == NACRE_INJECTION_ENVIRONMENT) {
@@ -168,8 +175,7 @@ static void asked_secret(struct draft *draft, const char *rule, const char *text
     if (draft->policy->secrets.place.line == 0) {
         WHAT(&decision, "the secret %s is denied: the policy has no secrets section",
              shown);
-        FIX(&decision,
-            "add under spec.capabilities.secrets: injection: host-boundary");
+        FIX(&decision, "add under spec.capabilities.secrets: injection: host-boundary");
         nacre_draft_refuse(draft, CODE_SECRET, &decision);
         return;
     }
@@ -215,9 +221,10 @@ void nacre_draft_secrets(struct draft *draft)
         .verdict = NACRE_VERDICT_DENY,
         .what = "no secret reaches the guest",
         .mechanism = "nothing is injected: the environment is the request's alone",
-        .fix = "add under spec.capabilities.secrets: injection: host-boundary",
     };
 
+    FIX(&none, "add under spec.capabilities.secrets: injection: %s",
+        policy->level == NACRE_LEVEL_NONE ? "environment" : "host-boundary");
     draft->plan->injection = policy->secrets.injection != NACRE_INJECTION_UNSET
                                  ? policy->secrets.injection
                                  : NACRE_INJECTION_HOST_BOUNDARY;

@@ -133,15 +133,6 @@ static enum nacre_status set_labels(const struct nacre_reading *at,
     return NACRE_OK;
 }
 
-/* CKP forbids a runtime to act on annotations. */
-static enum nacre_status set_annotations(const struct nacre_reading *at,
-                                         const struct nacre_node *node, void *target,
-                                         struct nacre_error *err)
-{
-    (void)at, (void)node, (void)target, (void)err;
-    return NACRE_OK;
-}
-
 /* ---- lists ---- */
 
 static enum nacre_status fail_memory(struct nacre_error *err)
@@ -474,7 +465,7 @@ static const struct nacre_schema_key metadata_keys[] = {
     { TEXT("name", set_name), REQUIRED("name: NAME") },
     { TEXT("version", set_version) },
     { OPEN("labels", set_labels) },
-    { OPEN("annotations", set_annotations) },
+    { OPEN("annotations", nacre_ckp_annotations) },
 };
 static const struct nacre_schema metadata_schema = SCHEMA(metadata_keys);
 

@@ -14,4 +14,10 @@ struct nacre_ckp_mount {
     unsigned permissions; /* 1: ro, 2: rw */
 };
 
+/* metadata.annotations; its target is a struct nacre_policy. */
+NACRE_MUST_CHECK enum nacre_status nacre_ckp_annotations(const struct nacre_reading *at,
+                                                         const struct nacre_node *node,
+                                                         void *target,
+                                                         struct nacre_error *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "nacre/buf.h"
+#include "nacre/secrets.h"
 
 #define KEPT_MAX 32
 #define KEY_BYTES_MAX 4096 /* a request with longer names is planned anew each time */
@@ -81,6 +82,30 @@ static void key_add_text(struct key *key, const char *text)
         key_add(key, text, length);
 }
 
+static void key_add_texts(struct key *key, const char *const *texts)
+{
+    for (size_t i = 0; texts && texts[i]; i++)
+        key_add_text(key, texts[i]);
+    key_add_text(key, NULL);
+}
+
+/* A plan knows where secrets may go; a secret that was bound anew gives another plan. */
+static void key_add_granted(struct key *key, const struct nacre_secret_set *granted)
+{
+    uint32_t count = granted ? granted->count : 0;
+
+    key_add(key, &count, sizeof(count));
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_token = false;
+
+        for (uint32_t k = 0; k < granted->token_count; k++)
+            is_token |= granted->tokens[k].secret == i;
+        key_add(key, &is_token, sizeof(is_token));
+        key_add_text(key, granted->items[i].name);
+        key_add_texts(key, granted->items[i].hosts);
+    }
+}
+
 static void key_make(struct key *key, const struct nacre_policy *policy,
                      const struct nacre_request *request)
 {
@@ -105,8 +130,11 @@ static void key_make(struct key *key, const struct nacre_policy *policy,
     key_add_text(key, request->image);
     key_add(key, &request->scope, sizeof(request->scope));
     key_add(key, &request->unsandboxed, sizeof(request->unsandboxed));
-    for (size_t i = 0; request->waive && request->waive[i]; i++)
-        key_add_text(key, request->waive[i]);
+    key_add_texts(key, request->waive);
+    key_add_texts(key, request->secrets);
+    key_add_texts(key, request->tokens);
+    key_add_texts(key, request->intercept);
+    key_add_granted(key, request->granted);
 }
 
 /* ---- the list ---- */

@@ -7,6 +7,8 @@
 
 #include "decide.h"
 #include "engine.h"
+#include "guard.h"
+#include "leaks.h"
 #include "nacre/clock.h"
 
 static void make_run_id(struct nacre_engine *engine, char ret_id[NACRE_RUN_ID])
@@ -70,12 +72,19 @@ static enum nacre_status run_planned(struct nacre_executor *executor,
                                      const struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
 {
-    enum nacre_status status = nacre_executor_run(executor, record->plan, record->tool,
-                                                  record->request, result, err);
+    NACRE_AUTO(run_leaks_guard) struct run_leaks *leaks = NULL;
+    struct nacre_request request;
+    enum nacre_status status =
+        run_leaks_begin(record->plan, record->request, &request, &leaks, err);
 
+    if (status != NACRE_OK)
+        return status;
+    status = nacre_executor_run(executor, record->plan, record->tool, &request, result,
+                                err);
     result->unsandboxed = record->plan->level == NACRE_LEVEL_NONE;
     if (status == NACRE_OK)
         find_rules(record, result);
+    status = run_leaks_end(leaks, status, result, err);
     return is_refusal(status) ? denied(result, err) : status;
 }
 
@@ -150,10 +159,19 @@ static enum nacre_status run_request(struct nacre_engine *engine,
                                      struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
 {
+    NACRE_AUTO(nacre_guard_clear) struct nacre_guard guard = NACRE_GUARD_INIT;
     struct nacre_executor *opened = NULL, *executor = NULL;
     enum nacre_status status = nacre_decide(record->policy, record->tool,
                                             record->request, result, err);
 
+    if (status == NACRE_OK)
+        status = nacre_guard_intent(engine, record->policy, record->tool,
+                                    record->request, &guard, result, err);
+    if (status == NACRE_OK) {
+        status = nacre_guard_input(engine, record->policy, record->tool, record->request,
+                                   &guard, result, err);
+        record->request = &guard.request;
+    }
     if (status == NACRE_OK)
         status = nacre_plans_get(engine->plans, record->policy, record->request, plan,
                                  result, err);
@@ -161,6 +179,10 @@ static enum nacre_status run_request(struct nacre_engine *engine,
         status = open_level(engine, record->policy, *plan, &opened, result, err);
     if (status == NACRE_OK)
         status = nacre_executor_select(&opened, 1, *plan, &executor, result, err);
+    if (status == NACRE_OK) /* last: an intent is good for one run, not for one try */
+        status = nacre_guard_take(engine, record->policy, &guard, result, err);
+    if (status != NACRE_OK)
+        executor = NULL;
     if (is_refusal(status))
         status = denied(result, err);
     record->plan = *plan;

@@ -28,7 +28,7 @@ struct leak_index {
     uint8_t *table; /* by a hash of the key: bits by further three bits of the hash */
     size_t table_size;
     unsigned shift;
-    uint8_t *beginnings; /* bitmap by a hash of one to three bytes that a key begins with */
+    uint8_t *beginnings; /* bits by a hash of one to three bytes that a key begins with */
 };
 
 NACRE_MUST_CHECK enum nacre_status leak_index_add(struct leak_index *index,

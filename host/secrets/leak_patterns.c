@@ -24,16 +24,18 @@
 
 const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
     { .row = { "pem-private-key", NACRE_LEAK_BLOCK,
-               ROWS("-----BEGIN PRIVATE" " KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA\n"
+               ROWS("-----BEGIN PRIVATE" " KEY-----\n"
+                    "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEA\n"
                     "-----END PRIVATE KEY-----",
                     "-----BEGIN RSA PRIVATE" " KEY-----\\n"
                     "MIIEpAIBAAKCAQEA7bq3Nc0yqTgkJv8dJ1ZpWm5Rk2Xc\\n",
                     "-----BEGIN EC PRIVATE" " KEY-----\r\nProc-Type: 4,ENCRYPTED\r\n"
-                    "DEK-Info: AES-128-CBC,00\r\n\r\nMHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6\r\n"),
+                    "DEK-Info: AES-128-CBC,00\r\n\r\n"
+                    "MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6\r\n"),
                ROWS("-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n",
                     "grep -e '-----BEGIN PRIVATE KEY-----' *.pem",
                     "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",
-                    "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhki\n") },
+                    "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkq\n") },
       .regex = "-----BEGIN" GAP "(?!OPENSSH|PGP)(?:[A-Z0-9]{1,16}" GAP
                "){0,3}PRIVATE" GAP "KEY-----" BODY,
       .starts = ROWS("-----BEGIN"), .is_key = true },
@@ -47,19 +49,20 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
       .starts = ROWS("-----BEGIN"), .is_key = true },
     { .row = { "pgp-private-key", NACRE_LEAK_BLOCK,
                ROWS("-----BEGIN PGP PRIVATE" " KEY BLOCK-----\nVersion: GnuPG v2\n\n"
-                    "lQOYBFnTQbABCADYZbYv2aNNX7qVx2bGvDPRxW8qLrTn\n-----END PGP PRIVATE KEY BLOCK-----"),
-               ROWS("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQENBFnTQbABCADYZbYv2aNNX7\n",
+                    "lQOYBFnTQbABCADYZbYv2aNNX7qVx2bGvDPRxW8qLrTn\n"
+                    "-----END PGP PRIVATE KEY BLOCK-----"),
+               ROWS("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmQENBFnTQbABCADYZbYv2a\n",
                     "-----BEGIN PGP MESSAGE-----\n\nhQEMA5vJEHlLvb5oAQf9Ge\n") },
       .regex = "-----BEGIN" GAP "PGP" GAP "PRIVATE" GAP "KEY" GAP "BLOCK-----" BODY,
       .starts = ROWS("-----BEGIN"), .is_key = true },
     { .row = { "anthropic-api-key", NACRE_LEAK_REDACT,
-               ROWS("sk-ant-" "api03-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np7Lb9Vx4Sw",
+               ROWS("sk-ant-" "api03-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np7Lb9Vx",
                     "sk-ant-" "admin01-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np"),
                ROWS("sk-ant-api03-...", "sk-ant-api03-YOUR-KEY", "the prefix sk-ant-") },
       .regex = "sk-ant-(?:api|admin|sid)[0-9]{2}-[A-Za-z0-9_-]{32,512}+",
       .starts = ROWS("sk-ant-a", "sk-ant-s") },
     { .row = { "anthropic-oauth-token", NACRE_LEAK_REDACT,
-               ROWS("sk-ant-" "oat01-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np7Lb9Vx4Sw",
+               ROWS("sk-ant-" "oat01-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np7Lb9Vx",
                     "sk-ant-" "ort01-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np7Lb9"),
                ROWS("sk-ant-oat01-...", "sk-ant-oauth") },
       .regex = "sk-ant-o(?:at|rt)[0-9]{2}-[A-Za-z0-9_-]{32,512}+",
@@ -70,7 +73,7 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
                     "sk-" "proj-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np7Lb9Vx",
                     "sk-" "svcacct-Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5Ui_Oq-Rt2Np7"),
                ROWS("sk-learn", "risk-Xk2pQ9vLr7TnB4wZs8YdT3BlbkFJ1Hf6Jc3Gm0Ea5UiOqRt2",
-                    "sk-proj-short", "disk-by-id-and-other-names-that-go-on-and-on-for-long",
+                    "sk-proj-short", "disk-by-id-and-other-names-that-go-on-for-long",
                     "sk-0123456789abcdef") },
       .regex = EDGE "sk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{32,512}+|"
                     "[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|"
@@ -83,7 +86,7 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
       .regex = "sk-or-v[0-9]-[0-9a-f]{64}", .starts = ROWS("sk-or-v") },
     { .row = { "groq-key", NACRE_LEAK_REDACT,
                ROWS("gsk_" "Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5UiOqRt2Np7Lb9Vx4SwA"),
-               ROWS("gsk_buffer_init", "gsk_0123456789", "gsk_render_node_draw_with_a_name") },
+               ROWS("gsk_buffer_init", "gsk_0123456789", "gsk_render_node_draw") },
       .regex = "gsk_[A-Za-z0-9]{52}", .starts = ROWS("gsk_") },
     { .row = { "huggingface-token", NACRE_LEAK_REDACT,
                ROWS("hf_" "XkpQvLrTnBwZsYdHfJcGmEaUiOqRtNpLbV",
@@ -99,7 +102,8 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
                     "AIzaSyXk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5andmore") },
       .regex = EDGE "AIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])", .starts = ROWS("AIza") },
     { .row = { "aws-access-key-id", NACRE_LEAK_REDACT,
-               ROWS("AKIA" "Z7QXN2PLM5RTWB4K", "AWS_ACCESS_KEY_ID=ASIA" "Z7QXN2PLM5RTWB4K"),
+               ROWS("AKIA" "Z7QXN2PLM5RTWB4K",
+                    "AWS_ACCESS_KEY_ID=ASIA" "Z7QXN2PLM5RTWB4K"),
                ROWS("AKIAIOSFODNN7EXAMPLE", "AKIA", "AKIAlowercaseletters",
                     "AKIAZ7QXN2PLM5RTWB4KANDMORE") },
       .regex = "(?:AKIA|ASIA|ABIA|ACCA)(?![A-Z2-7]{9}EXAMPLE)[A-Z2-7]{16}(?![A-Za-z0-9])",
@@ -116,7 +120,8 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
                ROWS("github_pat_" "11ABCDEFG0Xk2pQ9vLr7Tn_B4wZs8Yd1Hf6Jc3Gm0Ea5UiOqRt2Np7"
                     "Lb9Vx4SwAk2pQ9vLr7TnB4wZs8Yd1"),
                ROWS("github_pat_", "github_pat_11ABCDEFG0", "github.com/pat") },
-      .regex = "github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}", .starts = ROWS("github_pat_") },
+      .regex = "github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}",
+      .starts = ROWS("github_pat_") },
     { .row = { "gitlab-token", NACRE_LEAK_REDACT,
                ROWS("glpat-" "Xk2pQ9vLr7TnB4wZs8Yd", "gldt-" "Xk2pQ9vLr7TnB4wZs8Yd",
                     "glpat-" "Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3.01.0a1b2c3d4"),
@@ -135,7 +140,8 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
                "xapp-[0-9]-[A-Z0-9]{8,32}+-[0-9]{8,20}+-[0-9a-f]{32,128}+)",
       .starts = ROWS("xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-") },
     { .row = { "stripe-key", NACRE_LEAK_REDACT,
-               ROWS("sk_" "live_Xk2pQ9vLr7TnB4wZs8Yd1Hf6", "rk_" "live_Xk2pQ9vLr7TnB4wZs8Yd",
+               ROWS("sk_" "live_Xk2pQ9vLr7TnB4wZs8Yd1Hf6",
+                    "rk_" "live_Xk2pQ9vLr7TnB4wZs8Yd",
                     "sk_" "test_Xk2pQ9vLr7TnB4wZs8Yd1Hf6"),
                ROWS("sk_live_", "sk_test_xxx", "pk_live_Xk2pQ9vLr7TnB4wZs8Yd1Hf6",
                     "sk_test_case_with_a_long_name_of_words",
@@ -151,7 +157,8 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
                      "SKa", "SKb", "SKc", "SKd", "SKe", "SKf"),
       .next = "0123456789abcdef" },
     { .row = { "sendgrid-key", NACRE_LEAK_REDACT,
-               ROWS("SG." "Xk2pQ9vLr7TnB4wZs8Yd1H.f6Jc3Gm0Ea5UiOqRt2Np7Lb9Vx4SwAk2pQ9vLr7TnB4"),
+               ROWS("SG." "Xk2pQ9vLr7TnB4wZs8Yd1H."
+                    "f6Jc3Gm0Ea5UiOqRt2Np7Lb9Vx4SwAk2pQ9vLr7TnB4"),
                ROWS("SG.short.key", "MSG.Xk2pQ9vLr7TnB4wZs8Yd1H.f6Jc3Gm0Ea5UiOqRt2N",
                     "SG.Xk2pQ9vLr7TnB4wZs8Yd1H") },
       .regex = EDGE "SG\\.[A-Za-z0-9_-]{22}\\.[A-Za-z0-9_-]{43}",

@@ -40,12 +40,32 @@ static void count_open(struct leak_scan *scan)
     scan->open = NACRE_LEAK_NONE;
 }
 
-static void note(struct leak_scan *scan, enum nacre_leak_class class, const char *name)
+static uint64_t count_lines(const unsigned char *text, size_t count)
+{
+    const unsigned char *at = text, *end = text + count;
+    uint64_t lines = 0;
+
+    while (at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        lines++;
+        at++;
+    }
+    return lines;
+}
+
+static void note(struct leak_scan *scan, const unsigned char *text, size_t at,
+                 enum nacre_leak_class class, const char *name)
+{
+    if (!scan->counts.first[0])
+        (void)snprintf(scan->counts.first, sizeof(scan->counts.first), "%s", name);
+    if (scan->found)
+        scan->found(scan->found_data, name, class,
+                    scan->gone_lines + count_lines(text, at) + 1, scan->gone_bytes + at);
+}
+
+static void worsen(struct leak_scan *scan, enum nacre_leak_class class)
 {
     if (class > scan->worst)
         scan->worst = class;
-    if (!scan->counts.first[0])
-        (void)snprintf(scan->counts.first, sizeof(scan->counts.first), "%s", name);
 }
 
 /* Gives out what is clean up to `end`. */
@@ -71,7 +91,7 @@ static void replace(struct leak_scan *scan, const unsigned char *text, size_t at
 {
     char mark[NACRE_LEAK_NAME + 16];
 
-    note(scan, verdict->class, verdict->name);
+    worsen(scan, verdict->class);
     if (at < scan->covered) {
         if (verdict->class > scan->open)
             scan->open = verdict->class;
@@ -79,6 +99,7 @@ static void replace(struct leak_scan *scan, const unsigned char *text, size_t at
         int length = snprintf(mark, sizeof(mark), "[redacted:%.*s]", NACRE_LEAK_NAME - 1,
                               verdict->name);
 
+        note(scan, text, at, verdict->class, verdict->name);
         count_open(scan);
         scan->open = verdict->class;
         flush(scan, text, at);
@@ -102,7 +123,7 @@ static bool is_body(unsigned char character)
 
 static void read_key(struct leak_scan *scan, const unsigned char *text, size_t count)
 {
-    static const char end[] = "END";
+    static const unsigned char end[] = "END";
     struct leak_key *key = &scan->key;
 
     while (key->is_open && key->at < count) {
@@ -120,7 +141,7 @@ static void read_key(struct leak_scan *scan, const unsigned char *text, size_t c
                 key->is_open = false;
             continue;
         }
-        if (key->dashes >= 5 && key->word < 3 && character == (unsigned char)end[key->word]) {
+        if (key->dashes >= 5 && key->word < 3 && character == end[key->word]) {
             key->word++;
             key->is_ending = key->word == 3;
             if (key->is_ending)
@@ -147,7 +168,7 @@ static void judge_value(const struct leak_scan *scan, uint32_t owner,
     }
     if (!reach.is_hit && !(reach.is_open && (reach.is_enough || end == LEAK_END_CUT)))
         return;
-    /* What follows the beginning of a value at a cut is the beginning of its next byte. */
+    /* What follows, at a cut, is the beginning of its next byte. */
     if (reach.is_open && end == LEAK_END_CUT)
         reach.text = count;
     if (verdict->class < NACRE_LEAK_VALUE)
@@ -210,7 +231,8 @@ static void found(struct leak_scan *scan, const unsigned char *text, size_t coun
                   size_t at, const struct verdict *verdict)
 {
     if (verdict->warned > 0) {
-        note(scan, NACRE_LEAK_WARN, verdict->warned_name);
+        worsen(scan, NACRE_LEAK_WARN);
+        note(scan, text, at, NACRE_LEAK_WARN, verdict->warned_name);
         scan->counts.warned += verdict->warned;
     }
     if (verdict->class == NACRE_LEAK_NONE)
@@ -262,8 +284,11 @@ size_t leak_scan_pass(struct leak_scan *scan, const unsigned char *text, size_t 
     return held;
 }
 
-void leak_scan_forget(struct leak_scan *scan, size_t count)
+void leak_scan_forget(struct leak_scan *scan, const unsigned char *text, size_t count)
 {
+    if (scan->found)
+        scan->gone_lines += count_lines(text, count);
+    scan->gone_bytes += count;
     assert(scan->done >= count && scan->cursor >= count);
     scan->done -= count;
     scan->cursor -= count;

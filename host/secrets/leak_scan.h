@@ -47,6 +47,12 @@ struct leak_scan {
     struct nacre_leak_counts counts;
     void (*out)(void *data, const char *bytes, size_t count);
     void *data;
+
+    /* For whoever wants to know where: NULL otherwise, and then nothing is counted. */
+    void (*found)(void *data, const char *name, enum nacre_leak_class class,
+                  uint64_t line, uint64_t offset);
+    void *found_data;
+    uint64_t gone_bytes, gone_lines; /* before the buffer */
 };
 
 /* Goes on to the end of `text`, or to the place that it returns: what begins there may be
@@ -54,8 +60,8 @@ struct leak_scan {
 size_t leak_scan_pass(struct leak_scan *scan, const unsigned char *text, size_t count,
                       enum leak_end end);
 
-/* The first `count` bytes of the text are gone from the buffer. */
-void leak_scan_forget(struct leak_scan *scan, size_t count);
+/* The first `count` bytes of the text are about to leave the buffer. */
+void leak_scan_forget(struct leak_scan *scan, const unsigned char *text, size_t count);
 
 void leak_scan_clear(struct leak_scan *scan);
 

@@ -88,7 +88,7 @@ static void pass(struct nacre_leak_stream *stream, enum leak_end end)
 
     assert(end != LEAK_END_NOT_YET || waiting <= NACRE_LEAK_HELD_MAX);
     keep = keep < LEAK_LOOKBEHIND ? 0 : keep - LEAK_LOOKBEHIND;
-    leak_scan_forget(&stream->scan, keep);
+    leak_scan_forget(&stream->scan, stream->bytes, keep);
     if (keep > 0)
         memmove(stream->bytes, stream->bytes + keep, stream->count - keep);
     stream->count -= keep;
@@ -123,6 +123,16 @@ enum nacre_status nacre_leak_stream_add(struct nacre_leak_stream *stream,
         wipe(stream);
     }
     return NACRE_OK;
+}
+
+void nacre_leak_stream_watch(struct nacre_leak_stream *stream,
+                             void (*found)(void *data, const char *name,
+                                           enum nacre_leak_class class, uint64_t line,
+                                           uint64_t offset),
+                             void *data)
+{
+    stream->scan.found = found;
+    stream->scan.found_data = data;
 }
 
 void nacre_leak_stream_cut(struct nacre_leak_stream *stream)

@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "message.h"
 #include "nacre/own.h"
+#include "private.h"
 #include "wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -100,12 +101,32 @@ static void receive(const uint8_t *data, size_t size)
     (void)close(ends[1]);
 }
 
+static void read_private(const uint8_t *data, size_t size)
+{
+    struct keeper_private *private = NULL;
+    struct nacre_request request = { 0 };
+    unsigned char *again = NULL;
+    struct nacre_error err;
+    size_t count = 0;
+
+    if (keeper_private_read(data, size, &private, &err) != NACRE_OK)
+        return;
+    keeper_private_lend(private, &request);
+    for (uint32_t i = 0; i < request.secret_file_count; i++)
+        assert(strlen(request.secret_files[i].name) < size);
+    assert(keeper_private_write(&request, &again, &count, &err) == NACRE_OK &&
+           count == size && memcmp(again, data, size) == 0);
+    keeper_private_wipe(again, count);
+    keeper_private_free(private);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     json_t *json = json_loadb((const char *)data, size,
                               JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 
     receive(data, size);
+    read_private(data, size);
     if (!json)
         return 0;
     read_plan(json);

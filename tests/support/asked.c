@@ -42,6 +42,18 @@ static void add_waiver(struct asked *asked, const char *name)
     asked->request.waive = asked->waive;
 }
 
+static void add_name(struct asked *asked, const char **names, const char *const **list,
+                     const char *name)
+{
+    size_t count = 0;
+
+    while (names[count])
+        count++;
+    assert(count < ASKED_NAMES_MAX);
+    names[count] = keep(asked, name, strlen(name));
+    *list = names;
+}
+
 bool asked_add(struct asked *asked, const char *line)
 {
     if (strncmp(line, "workspace ", 10) == 0)
@@ -58,6 +70,12 @@ bool asked_add(struct asked *asked, const char *line)
         asked->request.image = keep(asked, line + 6, strlen(line + 6));
     else if (strncmp(line, "waive ", 6) == 0)
         add_waiver(asked, line + 6);
+    else if (strncmp(line, "secret ", 7) == 0)
+        add_name(asked, asked->secrets, &asked->request.secrets, line + 7);
+    else if (strncmp(line, "token ", 6) == 0)
+        add_name(asked, asked->tokens, &asked->request.tokens, line + 6);
+    else if (strncmp(line, "intercept ", 10) == 0)
+        add_name(asked, asked->intercept, &asked->request.intercept, line + 10);
     else if (strcmp(line, "unsandboxed") == 0)
         asked->request.unsandboxed = true;
     else

@@ -37,8 +37,9 @@ __attribute__((format(printf, 2, 3))) static void put_format(struct text *text,
     put_text(text, words);
 }
 
-#define WRITER(name) \
-    static size_t name(const unsigned char *value, size_t count, char *ret_text, size_t size)
+#define WRITER(name)                                                               \
+    static size_t name(const unsigned char *value, size_t count, char *ret_text, \
+                       size_t size)
 #define EACH(text)                                            \
     struct text text = { .bytes = ret_text, .size = size };   \
     for (size_t i = 0; i < count; i++)
@@ -155,7 +156,7 @@ WRITER(write_json_slashes)
     return text.used;
 }
 
-/* ASCII alone: for the two- and three-byte characters that the values of the tests have. */
+/* ASCII alone: for characters of two and three bytes, which the tests' values have. */
 WRITER(write_json_unicode)
 {
     EACH(text) {

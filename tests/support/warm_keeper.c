@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "nacre/secrets.h"
 #include "nacre/tool.h"
 
 _Atomic int warm_begun, warm_ended;
@@ -71,6 +72,14 @@ static void play_plan(const struct nacre_plan *plan, const struct nacre_request 
     say(request, 1, result->run_id);
     for (size_t i = 0; request->environment && request->environment[i]; i++)
         say(request, 1, request->environment[i]);
+    for (uint32_t i = 0; i < request->secret_file_count; i++) {
+        say(request, 1, request->secret_files[i].name);
+        say(request, 1, (const char *)request->secret_files[i].bytes);
+    }
+    for (uint32_t i = 0; request->granted && i < request->granted->count; i++) {
+        say(request, 1, request->granted->items[i].name);
+        say(request, 1, (const char *)request->granted->items[i].value);
+    }
     for (size_t i = 0; request->arguments && request->arguments[i]; i++)
         say(request, 1, request->arguments[i]);
 }

@@ -57,6 +57,46 @@ static struct nacre_limits limits(void)
     };
 }
 
+static struct nacre_egress_host *host(const char *text, enum nacre_way way)
+{
+    struct nacre_egress_host *host = calloc(1, sizeof(*host));
+    struct nacre_error err;
+
+    if (host && nacre_egress_host_read(text, host, &err) == NACRE_OK) {
+        host->way = way;
+        host->index = 3;
+        host->place = (struct nacre_place){ 4, 5 };
+    }
+    return host;
+}
+
+static struct nacre_egress egress(void)
+{
+    struct nacre_egress egress = {
+        .mode = NACRE_NETWORK_ALLOWLIST,
+        .allowed = host("*.a.example:81", NACRE_WAY_INTERCEPT),
+        .allowed_count = 1,
+        .denied = host("192.0.2.1", NACRE_WAY_NONE),
+        .denied_count = 1,
+        .block_private = true,
+        .scan = true,
+        .patterns = 7,
+        .way = NACRE_WAY_UPGRADE,
+        .secrets = calloc(1, sizeof(*egress.secrets)),
+        .secret_count = 1,
+        .limits = { 301, 302, 303, 304, 305, 306 },
+        .resolvers = list("192.0.2.53", "192.0.2.54"),
+        .fixed_hosts = list("a.example=192.0.2.2", "b.example=192.0.2.3"),
+    };
+
+    if (egress.secrets)
+        egress.secrets[0] = (struct nacre_egress_secret){
+            .name = strdup("key"), .hosts = host("x.a.example", NACRE_WAY_NONE),
+            .host_count = 1,
+        };
+    return egress;
+}
+
 struct nacre_plan *warm_plan(const char *scope_key)
 {
     struct nacre_plan *plan = calloc(1, sizeof(*plan));
@@ -75,6 +115,10 @@ struct nacre_plan *warm_plan(const char *scope_key)
     };
     plan->mounts[1] = (struct nacre_mount){ .guest = strdup("/tmp") };
     plan->limits = limits();
+    plan->egress = egress();
+    plan->injection = NACRE_INJECTION_FILE_MOUNT;
+    plan->leak_scan = true;
+    plan->leak_patterns = 7;
     plan->required = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WARM;
     plan->waivable = NACRE_FEATURE_DISK;
     plan->directory = strdup("/workspace/d\xc3\xa4");
@@ -85,6 +129,21 @@ struct nacre_plan *warm_plan(const char *scope_key)
     plan->denied_host_count = 2;
     plan->denied_root = list("/usr/bin/curl", "/opt");
     plan->denied_root_count = 2;
+    plan->injection = NACRE_INJECTION_FILE_MOUNT;
+    plan->leak_scan = true;
+    plan->leak_patterns = 22;
+    plan->egress.mode = NACRE_NETWORK_ALLOWLIST;
+    plan->egress.allowed = calloc(2, sizeof(*plan->egress.allowed));
+    plan->egress.allowed_count = 2;
+    plan->egress.allowed[0] = (struct nacre_egress_host){
+        .name = strdup("a.test"), .port = 8443, .way = NACRE_WAY_INTERCEPT, .index = 0,
+        .place = { 3, 4 },
+    };
+    plan->egress.allowed[1] = (struct nacre_egress_host){
+        .name = strdup("b.test"), .below = true, .way = NACRE_WAY_UPGRADE, .index = 1,
+    };
+    plan->egress.block_private = true;
+    plan->egress.limits.requests_max = 77;
     plan->digest = nacre_hash("digest", 6);
     plan->sealed = true;
     return plan;

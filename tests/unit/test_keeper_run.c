@@ -12,6 +12,7 @@
 
 #include "engine.h"
 #include "message.h"
+#include "nacre/secrets.h"
 #include "nacre/tool.h"
 #include "scene.h"
 #include "socket.h"
@@ -174,8 +175,15 @@ static void the_executor_gets_what_the_client_knows(void **state)
 {
     static const char *const environment[] = { "A=1", NULL };
     static const char *const arguments[] = { "last", NULL };
+    static const struct nacre_secret_file file = { "f", (const unsigned char *)"v1", 3 };
+    static struct nacre_secret secret = { .name = "s",
+                                          .value = (const unsigned char *)"v2",
+                                          .count = 3 };
+    static const struct nacre_secret_set granted = { .items = &secret, .count = 1 };
     const struct nacre_request request = { .input_fd = -1, .environment = environment,
-                                           .arguments = arguments };
+                                           .arguments = arguments, .granted = &granted,
+                                           .secret_files = &file,
+                                           .secret_file_count = 1 };
     char expected[1024], hex[NACRE_HEX], before[NACRE_HEX] = "";
     struct nacre_error err;
 
@@ -186,7 +194,7 @@ static void the_executor_gets_what_the_client_knows(void **state)
         assert_int_equal(run(shows, &request, &result, &err), NACRE_OK);
         (void)snprintf(expected, sizeof(expected),
                        "/srv/w/secret\n/etc/shadow\n/state\n%s/audit.jsonl\n"
-                       "0123456789abcdefA=1last",
+                       "0123456789abcdefA=1fv1sv2last",
                        scene_top);
         assert_string_equal(result->output.bytes, expected);
         /* Other paths to protect, another sandbox; the same ones, the same. */

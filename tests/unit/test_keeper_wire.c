@@ -39,13 +39,16 @@ static void no_struct_has_grown_unseen(void **state)
 {
     (void)state;
 #if defined(__x86_64__) || defined(__aarch64__)
-    assert_int_equal(sizeof(struct nacre_plan), 392);
+    assert_int_equal(sizeof(struct nacre_plan), 520);
     assert_int_equal(sizeof(struct nacre_limits), 88);
     assert_int_equal(sizeof(struct nacre_mount), 64);
     assert_int_equal(sizeof(struct nacre_container), 160);
-    assert_int_equal(sizeof(struct nacre_request), 160);
+    assert_int_equal(sizeof(struct nacre_request), 232);
     assert_int_equal(sizeof(struct nacre_usage), 80);
     assert_int_equal(offsetof(struct nacre_result, run_id), 2248);
+    assert_int_equal(offsetof(struct nacre_result, denials), 2420);
+    assert_int_equal(sizeof(struct nacre_denial), 1384);
+    assert_int_equal(sizeof(struct nacre_egress_record), 192);
     assert_int_equal(sizeof(struct nacre_box_info), 688);
     assert_int_equal(sizeof(struct nacre_keeper_choice), 32);
 #endif
@@ -92,6 +95,20 @@ static void assert_limits_equal(const struct nacre_limits *a,
     assert_int_equal(a->scratch_files_max, b->scratch_files_max);
 }
 
+/* By what is written of them, which test_egress.c compares with what was read. */
+static void assert_networks_equal(const struct nacre_egress *a,
+                                  const struct nacre_egress *b)
+{
+    struct nacre_buf texts[2] = { NACRE_BUF(65536), NACRE_BUF(65536) };
+    struct nacre_error err;
+
+    assert_int_equal(nacre_egress_write(a, &texts[0], &err), NACRE_OK);
+    assert_int_equal(nacre_egress_write(b, &texts[1], &err), NACRE_OK);
+    assert_string_equal(texts[0].bytes, texts[1].bytes);
+    nacre_buf_clear(&texts[0]);
+    nacre_buf_clear(&texts[1]);
+}
+
 static void assert_plans_equal(const struct nacre_plan *a, const struct nacre_plan *b)
 {
     assert_int_equal(a->level, b->level);
@@ -109,6 +126,10 @@ static void assert_plans_equal(const struct nacre_plan *a, const struct nacre_pl
     assert_memory_equal(&a->digest, &b->digest, sizeof(a->digest));
     assert_int_equal(a->sealed, b->sealed);
     assert_limits_equal(&a->limits, &b->limits);
+    assert_networks_equal(&a->egress, &b->egress);
+    assert_int_equal(a->injection, b->injection);
+    assert_int_equal(a->leak_scan, b->leak_scan);
+    assert_int_equal(a->leak_patterns, b->leak_patterns);
     assert_containers_equal(&a->container, &b->container);
     assert_int_equal(a->mount_count, b->mount_count);
     for (uint32_t i = 0; i < a->mount_count; i++) {
@@ -169,9 +190,7 @@ static void tools_and_requests_arrive_whole(void **state)
 {
     const char *const words[] = { "cat", "-n", "\x80\xff not UTF-8", "", "\t\n\"\\",
                                   NULL };
-    const char *const environment[] = { "A=1", "\xe4=2", NULL };
-    const struct nacre_request request = { .arguments = words,
-                                           .environment = environment };
+    const struct nacre_request request = { .arguments = words };
     struct nacre_tool *tools[2] = { NULL };
     struct nacre_request read;
     struct nacre_error err;
@@ -198,8 +217,6 @@ static void tools_and_requests_arrive_whole(void **state)
         assert_int_equal(nacre_wire_read_request(json, &read, &err), NACRE_OK);
         assert_lists_equal(i ? NULL : (char *const *)words,
                            (char *const *)read.arguments);
-        assert_lists_equal(i ? NULL : (char *const *)environment,
-                           (char *const *)read.environment);
         assert_int_equal(read.input_fd, -1);
         nacre_wire_request_clear(&read);
         assert_null(read.arguments);
@@ -226,6 +243,18 @@ static void results_and_failures_arrive_whole(void **state)
                                           .cpu_ns = 3, .bytes_read = 4,
                                           .bytes_written = UINT64_MAX,
                                           .files_opened = 6 };
+    result->leak = true;
+    result->leaks = (struct nacre_leak_tally){ 1, 2, 3, UINT64_MAX };
+    result->denials_seen = 40;
+    result->denial_count = NACRE_DENIALS_MAX;
+    memset(result->denials, 0, sizeof(result->denials));
+    result->denials[31] = (struct nacre_denial){ "host-not-allowed", "network.mode",
+                                                 { 7, 9 }, "/p", "no \x9f", "ask" };
+    result->egress_seen = UINT64_MAX;
+    result->egress_count = 1;
+    result->egress[0] = (struct nacre_egress_record){
+        "GET", "a.test", 65535, true, "tls", 200, 3, 4, UINT64_MAX
+    };
     json = sent(nacre_wire_result(result));
     assert_int_equal(nacre_wire_read_result(json, read, &err), NACRE_OK);
     assert_int_equal(read->outcome, NACRE_OUTCOME_KILLED);
@@ -234,6 +263,20 @@ static void results_and_failures_arrive_whole(void **state)
     assert_true(read->output_cut);
     assert_string_equal(read->reason, "why \x9f");
     assert_memory_equal(&read->usage, &result->usage, sizeof(read->usage));
+    assert_true(read->leak);
+    assert_memory_equal(&read->leaks, &result->leaks, sizeof(read->leaks));
+    assert_int_equal(read->denials_seen, 40);
+    assert_int_equal(read->denial_count, NACRE_DENIALS_MAX);
+    assert_string_equal(read->denials[31].code, "host-not-allowed");
+    assert_int_equal(read->denials[31].place.column, 9);
+    assert_string_equal(read->denials[31].text, "no \x9f");
+    assert_string_equal(read->denials[0].text, "");
+    assert_true(read->egress_seen == UINT64_MAX);
+    assert_int_equal(read->egress_count, 1);
+    assert_int_equal(read->egress[0].port, 65535);
+    assert_true(read->egress[0].sent);
+    assert_string_equal(read->egress[0].code, "tls");
+    assert_true(read->egress[0].bytes_received == UINT64_MAX);
     failed = sent(nacre_wire_error(&failure));
     assert_int_equal(nacre_wire_read_error(failed, &again, &err), NACRE_OK);
     assert_int_equal(again.status, NACRE_ERR_TIMEOUT);
@@ -382,7 +425,8 @@ static void anything_else_is_no_message_either(void **state)
         "{\"kind\":3,\"argv\":[\"/bin/bash\",\"-c\",\"x\"]}",
         "{\"kind\":3,\"argv\":[\"/bin/sh\",\"-c\",\"x\",\"y\"]}",
         "{\"kind\":2,\"argv\":[1]}", "{\"kind\":2,\"argv\":[\"a\"],\"more\":1}",
-        "{\"kind\":2}", "{\"arguments\":[],\"environment\":[2]}",
+        "{\"kind\":2}", "{\"arguments\":[2]}",
+        "{\"arguments\":[],\"environment\":[]}",
         "{\"outcome\":1}", "{\"status\":0,\"text\":\"\"}",
         "{\"status\":99,\"text\":\"\"}",
         "{\"status\":1,\"text\":null}", "{\"which\":null,\"idle_ms\":\"1\"}",

@@ -29,7 +29,8 @@ static struct nacre_leaks *made(const char *const *values, size_t count,
         items[i] = (struct nacre_leak_value){ .name = i ? "OTHER" : "TOKEN",
                                               .bytes = (const unsigned char *)values[i],
                                               .count = strlen(values[i]) };
-    assert_int_equal(nacre_leaks_new(items, count, pattern_count, &leaks, &err), NACRE_OK);
+    assert_int_equal(nacre_leaks_new(items, count, pattern_count, &leaks, &err),
+                     NACRE_OK);
     return leaks;
 }
 
@@ -127,7 +128,8 @@ static void every_example_is_found_however_it_is_cut(void **state)
         for (size_t k = 0; row->examples[k]; k++) {
             struct nacre_leak_counts counts = { 0 };
             char text[1024], mark[96];
-            int count = snprintf(text, sizeof(text), "before %s\n; after", row->examples[k]);
+            int count =
+                snprintf(text, sizeof(text), "before %s\n; after", row->examples[k]);
             struct nacre_buf clean;
 
             assert_true(count > 0 && (size_t)count < sizeof(text));
@@ -449,15 +451,15 @@ static void a_key_without_end_is_left_out_to_its_last_byte(void **state)
 
     (void)state;
     assert_int_equal(nacre_leak_stream_new(leaks, &lane, &err), NACRE_OK);
-    assert_int_equal(nacre_leak_stream_add(lane, head, sizeof(head) - 1, false, count_only,
-                                           &came, &err),
+    assert_int_equal(nacre_leak_stream_add(lane, head, sizeof(head) - 1, false,
+                                           count_only, &came, &err),
                      NACRE_OK);
     for (size_t i = 0; i < 2 * NACRE_LEAK_HELD_MAX; i++)
         assert_int_equal(nacre_leak_stream_add(lane, i % 65 == 64 ? "\n" : "Q", 1, false,
                                                count_only, &came, &err),
                          NACRE_OK);
-    assert_int_equal(nacre_leak_stream_add(lane, ". end", 5, true, count_only, &came, &err),
-                     NACRE_OK);
+    assert_int_equal(
+        nacre_leak_stream_add(lane, ". end", 5, true, count_only, &came, &err), NACRE_OK);
     assert_int_equal(came, strlen("[redacted:openssh-private-key]. end"));
     assert_int_equal(nacre_leak_stream_counts(lane)->blocked, 1);
     nacre_leaks_free(leaks);
@@ -568,8 +570,8 @@ static void without_memory_a_scanner_is_not_made(void **state)
         if (status == NACRE_OK)
             status = nacre_leak_stream_new(leaks, &lane, &err);
         if (status == NACRE_OK)
-            status = nacre_leak_stream_add(lane, "a hunter22", 10, true, count_only, &came,
-                                           &err);
+            status = nacre_leak_stream_add(lane, "a hunter22", 10, true, count_only,
+                                           &came, &err);
         fired = fail_alloc_fired();
         fail_alloc_after(-1);
         assert_int_equal(status, fired ? NACRE_ERR_MEMORY : NACRE_OK);
@@ -605,7 +607,8 @@ static void without_memory_a_match_is_a_finding(void **state)
 static void *find_often(void *data)
 {
     for (uint32_t i = 0; i < 50 * NACRE_LEAK_PATTERNS; i++) {
-        const struct nacre_leak_pattern_row *row = nacre_leak_pattern(i % NACRE_LEAK_PATTERNS);
+        const struct nacre_leak_pattern_row *row =
+            nacre_leak_pattern(i % NACRE_LEAK_PATTERNS);
 
         if (class_of(data, row->examples[0], strlen(row->examples[0])) != row->class)
             return data;

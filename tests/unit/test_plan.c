@@ -180,31 +180,27 @@ static const struct {
     { LEVEL("none"), NULL, NACRE_ERR_DENIED, "unsandboxed", "level", 6, 10,
       "level none runs on the host without a sandbox, and the caller has not agreed to "
       "that; give --unsandboxed, or change 'none' to 'process'" },
-    { NET "      mode: allow-all\n", NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable",
-      "capabilities.network.mode", 9, 13,
-      "network mode allow-all: the egress engine that enforces it is not in this build "
-      "yet; change 'allow-all' to 'deny'" },
-    { NET "      mode: allowlist\n      allowed_hosts: [example.com]\n", NULL,
-      NACRE_ERR_UNAVAILABLE, "not-enforceable", "capabilities.network.mode", 9, 13,
-      "network mode allowlist: the egress engine that enforces it is not in this build "
-      "yet; change 'allowlist' to 'deny'" },
-    { SECRETS "      injection: environment\n", NULL, NACRE_ERR_UNAVAILABLE,
-      "not-enforceable", "capabilities.secrets.injection", 9, 18,
-      "capabilities.secrets.injection: environment: the secrets engine is not in this "
-      "build yet; remove this line" },
-    { SECRETS "      encryption: aes-256-gcm\n", NULL, NACRE_ERR_UNAVAILABLE,
-      "not-enforceable", "capabilities.secrets.encryption", 9, 19,
-      "capabilities.secrets.encryption: aes-256-gcm: the secrets engine is not in this "
-      "build yet; remove this line" },
-    { SECRETS "      leak_detection: {enabled: true}\n", NULL, NACRE_ERR_UNAVAILABLE,
-      "not-enforceable", "capabilities.secrets.leak_detection.enabled", 9, 33,
-      "capabilities.secrets.leak_detection.enabled: true: the secrets engine is not in "
-      "this build yet; set leak_detection.enabled: false" },
-    /* Who writes the section wants the scan. */
-    { SECRETS "      leak_detection: {patterns: 22}\n", NULL, NACRE_ERR_UNAVAILABLE,
-      "not-enforceable", "capabilities.secrets.leak_detection.enabled", 9, 7,
-      "capabilities.secrets.leak_detection.enabled: true: the secrets engine is not in "
-      "this build yet; set leak_detection.enabled: false" },
+    { NET "      mode: allowlist\n      ssrf_protection: {dns_pinning: false}\n", NULL,
+      NACRE_ERR_UNAVAILABLE, "not-enforceable",
+      "capabilities.network.ssrf_protection.dns_pinning", 10, 38,
+      "dns_pinning: false with mode allowlist: a name that is looked up again after the "
+      "check may lead anywhere; set it to true" },
+    { NET "      mode: allowlist\n      allowed_hosts: [a.example]\n"
+          "      ssrf_protection: {dns_pinning: false}\n", NULL,
+      NACRE_ERR_UNAVAILABLE, "not-enforceable",
+      "capabilities.network.ssrf_protection.dns_pinning", 11, 38,
+      "dns_pinning: false with mode allowlist: a name that is looked up again after the "
+      "check may lead anywhere; set it to true" },
+    { LEVEL("none") "  capabilities:\n    secrets: {injection: host-boundary}\n",
+      "unsandboxed", NACRE_ERR_UNAVAILABLE, "not-enforceable",
+      "capabilities.secrets.injection", 8, 26,
+      "host-boundary can't be enforced at level none: it has no door and no files of its "
+      "own; change the level 'none' to 'process', or 'host-boundary' to 'environment'" },
+    { LEVEL("none") "  capabilities:\n    secrets: {injection: environment}\n",
+      "unsandboxed\ntoken key", NACRE_ERR_UNAVAILABLE, "not-enforceable",
+      "request.tokens", 0, 0,
+      "the token for key can't be used at level none: it has no door; change the level "
+      "'none' to 'process'" },
     { SHELL "      mode: restricted\n", NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable",
       "capabilities.shell.mode", 9, 13,
       "shell mode restricted: no native command runs at level wasm; change 'restricted' "
@@ -336,6 +332,36 @@ static const struct {
       "capabilities.filesystem.denied_paths[0]", 13, 22,
       "mount request /m: its directory is at or below the denied path /workspace/s; "
       "remove '/workspace/s' from denied_paths (line 13)" },
+    /* Secrets are the policy's to give; a look into TLS is, too. */
+    { HEAD, "secret key=API_KEY", NACRE_ERR_DENIED, "secret-not-granted",
+      "request.secrets", 0, 0,
+      "the secret key is denied: the policy has no secrets section; add under "
+      "spec.capabilities.secrets: injection: host-boundary" },
+    { HEAD, "token key", NACRE_ERR_DENIED, "secret-not-granted", "request.tokens", 0, 0,
+      "the secret key is denied: the policy has no secrets section; add under "
+      "spec.capabilities.secrets: injection: host-boundary" },
+    { LEVEL("process"), "intercept a.example", NACRE_ERR_DENIED, "bad-request",
+      "request.intercept", 0, 0,
+      "--intercept 'a.example': not a host that this policy opens; leave --intercept out, "
+      "or list the host under allowed_hosts" },
+    { LEVEL("process") "  capabilities:\n    network: {mode: allowlist, allowed_hosts: "
+      "[a.example]}\n", "intercept *.a.example", NACRE_ERR_DENIED, "bad-request",
+      "request.intercept", 0, 0,
+      "--intercept '*.a.example': not a host that this policy opens; leave --intercept "
+      "out, or list the host under allowed_hosts" },
+    { LEVEL("process") "  capabilities:\n    network: {mode: allowlist, allowed_hosts: "
+      "[a.example]}\n", "intercept a.example:8443", NACRE_ERR_DENIED, "bad-request",
+      "request.intercept", 0, 0,
+      "--intercept 'a.example:8443': not a host that this policy opens; leave --intercept "
+      "out, or list the host under allowed_hosts" },
+    { LEVEL("process") "  capabilities:\n    network: {mode: allow-all}\n",
+      "intercept a.example:22", NACRE_ERR_DENIED, "bad-request", "request.intercept", 0, 0,
+      "--intercept 'a.example:22': not a host that this policy opens; leave --intercept "
+      "out, or list the host under allowed_hosts" },
+    { LEVEL("process") "  capabilities:\n    network: {mode: allow-all}\n",
+      "intercept *", NACRE_ERR_DENIED, "bad-request", "request.intercept", 0, 0,
+      "--intercept: '*': '*' alone is not a host; list the hosts, or say mode: "
+      "allow-all; leave --intercept out, or list the host under allowed_hosts" },
     /* Limits are denied, never clamped. */
     { LIMITS "    timeout_ms: 1000\n", "timeout-ms 1001", NACRE_ERR_DENIED, "over-limit",
       "resource_limits.timeout_ms", 8, 17,
@@ -387,13 +413,12 @@ static void all_refusals_are_told_at_once(void **state)
     static const char yaml[] = LEVEL("vm")
         "  runtime: firecracker\n"
         "  capabilities:\n"
-        "    network: {mode: allow-all}\n"
+        "    network: {mode: allowlist, ssrf_protection: {dns_pinning: false}}\n"
         "    filesystem: {mode: deny}\n"
         "    secrets: {injection: file-mount, encryption: aes-256-gcm}\n"
         "    shell: {mode: full}\n";
     static const char *const rules[] = {
-        "level", "runtime", "capabilities.network.mode", "capabilities.secrets.injection",
-        "capabilities.secrets.encryption",
+        "level", "runtime", "capabilities.network.ssrf_protection.dns_pinning",
     };
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(yaml);
     NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;

@@ -158,8 +158,6 @@ static const struct {
       "request.image", 0, "'a b' is not" },
 
     /* What no level enforces yet, or not this one. */
-    { NATIVE("process", "    network: {mode: allow-all}\n"), { 0 }, NACRE_ERR_UNAVAILABLE,
-      "not-enforceable", "capabilities.network.mode", 8, "network mode allow-all" },
     { NATIVE("none", "    network: {mode: deny}\n"), { .unsandboxed = true },
       NACRE_ERR_UNAVAILABLE, "not-enforceable", "capabilities.network.mode", 8,
       "deny can't be enforced at level none" },

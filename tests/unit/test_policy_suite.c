@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "nacre/buf.h"
+#include "nacre/input.h"
 #include "nacre/path.h"
 #include "nacre/policy.h"
 
@@ -117,11 +118,28 @@ static void say_capabilities(struct nacre_buf *out, const struct nacre_policy *p
     }
 }
 
+/* Where nothing of it is said there is nothing to spell out. */
+static void say_input(struct nacre_buf *out, const struct nacre_policy *policy)
+{
+    if (policy->input.mode_place.line > 0)
+        say_line(out, "input.mode", nacre_input_mode_name(policy->input.mode),
+                 policy->input.mode_place);
+    if (policy->input.suspect_place.line > 0)
+        say_line(out, "input.suspect", nacre_input_action_name(policy->input.suspect),
+                 policy->input.suspect_place);
+    if (policy->input.attack_place.line > 0)
+        say_line(out, "input.attack", nacre_input_action_name(policy->input.attack),
+                 policy->input.attack_place);
+    if (policy->input.intent_required.place.line > 0)
+        say_flag(out, "input.intent_required", policy->input.intent_required);
+}
+
 static void say_policy(struct nacre_buf *out, const struct nacre_policy *policy)
 {
     say_line(out, "name", policy->name, policy->name_place);
     if (policy->version)
         say_line(out, "version", policy->version, policy->version_place);
+    say_input(out, policy);
     say_line(out, "level", nacre_level_name(policy->level), policy->level_place);
     say_line(out, "runtime", nacre_runtime_name(policy->runtime), policy->runtime_place);
     say_capabilities(out, policy);

@@ -18,6 +18,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -351,6 +352,38 @@ static void fds_are_received_only_where_it_was_asked_for(void **state)
     close(pair[1]);
 }
 
+static int send_plain(void *data)
+{
+    return send(*(int *)data, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : errno;
+}
+
+/* An unconnected socket that a caller gave as standard input would send it anywhere. */
+static int send_to_somebody(void *data)
+{
+    const struct sockaddr_un nobody = { .sun_family = AF_UNIX, .sun_path = "\0nacre" };
+
+    return sendto(*(int *)data, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT,
+                  (const struct sockaddr *)&nobody, sizeof(nobody)) == 1
+               ? 0
+               : errno;
+}
+
+static void a_worker_sends_to_its_door_and_to_no_address(void **state)
+{
+    int pair[2];
+
+    (void)state;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    assert_exited(try(NULL, send_plain, &pair[0]), 0);
+    assert_exited(try(worker, send_plain, &pair[0]), 0);
+    assert_exited(try(worker_code, send_plain, &pair[0]), 0);
+    assert_exited(try(compiler, send_plain, &pair[0]), EPERM);
+    assert_exited(try(NULL, send_to_somebody, &pair[0]), EISCONN);
+    assert_exited(try(worker, send_to_somebody, &pair[0]), EPERM);
+    close(pair[0]);
+    close(pair[1]);
+}
+
 #ifdef __x86_64__
 /* getpid of i386 is 20, which is writev here. */
 static int call_as_i386(void *data)
@@ -520,6 +553,7 @@ int main(void)
         cmocka_unit_test(code_is_mapped_only_where_it_was_asked_for),
         cmocka_unit_test(a_compiler_opens_nothing),
         cmocka_unit_test(fds_are_received_only_where_it_was_asked_for),
+        cmocka_unit_test(a_worker_sends_to_its_door_and_to_no_address),
 #ifdef __x86_64__
         cmocka_unit_test(a_foreign_architecture_is_the_last_call),
 #endif

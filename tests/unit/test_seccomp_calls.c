@@ -125,7 +125,7 @@ static void a_call_that_only_an_attacker_makes_is_the_last(void **state)
 }
 
 /* These work for anybody without the filter; nothing of ours needs them.  100 is a
- * directory, 101 one end of a socket pair. */
+ * directory, 101 and 102 are the ends of a socket pair. */
 static const struct call harmless[] = {
     { "prctl", SYS_prctl, { PR_GET_DUMPABLE } },
     { "umask", SYS_umask, { 077 } },
@@ -149,6 +149,9 @@ static const struct call harmless[] = {
     { "fcntl F_NOTIFY", SYS_fcntl, { 100, F_NOTIFY, 0 } },
     { "ioctl FIONBIO", SYS_ioctl, { 101, FIONBIO, (long)(char[64]){ 0 } } },
     { "sendmsg", SYS_sendmsg, { 101, (long)(char[64]){ 0 }, 0 } },
+    { "sendto with other flags", SYS_sendto, { 101, (long)"x", 1, MSG_DONTWAIT, 0, 0 } },
+    { "sendto with other flags", SYS_sendto, { 101, (long)"x", 1, MSG_NOSIGNAL, 0, 0 } },
+    { "recvfrom", SYS_recvfrom, { 102, (long)(char[64]){ 0 }, 1, MSG_PEEK, 0, 0 } },
     { "munlockall", SYS_munlockall, { 0 } },
     { "flock", SYS_flock, { 100, 8 } },
 };
@@ -163,6 +166,8 @@ static void what_is_not_listed_gets_eperm(void **state)
     dir_fd = open(directory, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     assert_int_equal(dup2(pair[0], 101), 101);
+    assert_int_equal(dup2(pair[1], 102), 102);
+    assert_int_equal(write(101, "x", 1), 1);
     assert_int_equal(dup2(dir_fd, 100), 100);
     for (size_t i = 0; i < NACRE_COUNT(harmless); i++) {
         struct call call = harmless[i];
@@ -179,6 +184,7 @@ static void what_is_not_listed_gets_eperm(void **state)
     }
     close(100);
     close(101);
+    close(102);
     close(dir_fd);
     close(pair[0]);
     close(pair[1]);

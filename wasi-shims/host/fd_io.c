@@ -8,6 +8,7 @@
 #include "functions.h"
 #include "guest_memory.h"
 #include "scratch.h"
+#include "secrets.h"
 
 /* Part of it is done: that is a success, unless there is no more running. */
 static int partly(int error, uint64_t total)
@@ -218,7 +219,9 @@ int ws_fd_read(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     error = ws_iov_begin(wasi, &iov, ws_u32(&cells[1]), ws_u32(&cells[2]));
     if (error == P1_SUCCESS)
         error = file->kind == WS_INPUT ? input_read(wasi, file, &iov, &count)
-                                       : file_read(wasi, file, AT_POSITION, &iov, &count);
+                : file->kind == WS_SECRET
+                    ? ws_secret_read(wasi, file, AT_POSITION, &iov, &count)
+                    : file_read(wasi, file, AT_POSITION, &iov, &count);
     wasi->call.record->bytes_read += count;
     return finish(wasi, error, ws_u32(&cells[3]), count);
 }
@@ -231,7 +234,7 @@ static int positioned(struct nacre_wasi *wasi, const union nacre_wasi_cell *cell
 
     if (!file || !(file->rights & right))
         return P1_BADF;
-    if (file->kind != WS_FILE)
+    if (file->kind != WS_FILE && file->kind != WS_SECRET)
         return P1_SPIPE;
     if (ws_u64(&cells[3]) > INT64_MAX - UINT32_MAX)
         return P1_INVAL;
@@ -249,7 +252,9 @@ int ws_fd_pread(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     int error = positioned(wasi, cells, P1_RIGHT_FD_READ, &file, &iov);
 
     if (error == P1_SUCCESS)
-        error = file_read(wasi, file, cells[3].i64, &iov, &count);
+        error = file->kind == WS_SECRET
+                    ? ws_secret_read(wasi, file, cells[3].i64, &iov, &count)
+                    : file_read(wasi, file, cells[3].i64, &iov, &count);
     wasi->call.record->bytes_read += count;
     return finish(wasi, error, ws_u32(&cells[4]), count);
 }
@@ -270,14 +275,20 @@ static int seek(struct nacre_wasi *wasi, uint32_t number, int64_t offset, int wh
                 uint32_t address)
 {
     struct ws_file *file = ws_file_get(wasi, number);
+    uint64_t in_secret;
     off_t position;
+    int error;
 
-    if (!file || file->kind == WS_DIRECTORY)
+    if (!file || file->kind == WS_DIRECTORY || file->kind == WS_SECRETS)
         return P1_BADF;
-    if (file->kind != WS_FILE)
+    if (file->kind != WS_FILE && file->kind != WS_SECRET)
         return P1_SPIPE;
     if (!ws_guest(wasi, address, sizeof(uint64_t)))
         return P1_FAULT;
+    if (file->kind == WS_SECRET) {
+        error = ws_secret_seek(wasi, file, offset, whence, &in_secret);
+        return error == P1_SUCCESS ? ws_guest_put_u64(wasi, address, in_secret) : error;
+    }
     position = lseek(file->fd, offset, whence);
     if (position < 0)
         return ws_errno(errno);
@@ -310,7 +321,7 @@ static int sync_with(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
     struct ws_file *file;
     int error = ws_regular_get(wasi, ws_u32(&cells[0]), P1_BADF, &file);
 
-    if (error == P1_SUCCESS && sync_fd(file->fd) != 0)
+    if (error == P1_SUCCESS && file->kind == WS_FILE && sync_fd(file->fd) != 0)
         error = ws_errno(errno);
     return error;
 }

@@ -15,6 +15,7 @@
 #include "functions.h"
 #include "guard.h"
 #include "guest_memory.h"
+#include "secrets.h"
 
 /* The layout of getdents64, which libc keeps to itself. */
 struct kernel_dirent {
@@ -128,8 +129,11 @@ int ws_fd_readdir(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     int64_t start = 0;
     struct ws_file *file;
     struct stat st;
-    int fd, error = ws_directory_get(wasi, ws_u32(&cells[0]), &file);
+    int fd, error;
 
+    if (ws_is_secrets(wasi, ws_u32(&cells[0])))
+        return ws_secrets_readdir(wasi, cells);
+    error = ws_directory_get(wasi, ws_u32(&cells[0]), &file);
     if (error != P1_SUCCESS)
         return error;
     if (!listing.to || !ws_guest(wasi, ws_u32(&cells[4]), sizeof(uint32_t)))

@@ -9,6 +9,7 @@
 #include "guard.h"
 #include "guest_memory.h"
 #include "scratch.h"
+#include "secrets.h"
 
 uint8_t ws_filetype(mode_t mode)
 {
@@ -94,9 +95,12 @@ int ws_fd_fdstat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
 
     if (!file)
         return P1_BADF;
-    out.filetype = file->kind == WS_FILE        ? P1_FILETYPE_REGULAR_FILE
-                   : file->kind == WS_DIRECTORY ? P1_FILETYPE_DIRECTORY
-                                                : stream_type(wasi, file);
+    if (file->kind == WS_FILE || file->kind == WS_SECRET)
+        out.filetype = P1_FILETYPE_REGULAR_FILE;
+    else if (file->kind == WS_DIRECTORY || file->kind == WS_SECRETS)
+        out.filetype = P1_FILETYPE_DIRECTORY;
+    else
+        out.filetype = stream_type(wasi, file);
     out.flags = file->flags;
     out.rights_base = file->rights;
     out.rights_inheriting = file->inheriting;
@@ -108,7 +112,7 @@ int ws_fd_fdstat_set_flags(struct nacre_wasi *wasi, const union nacre_wasi_cell 
     struct ws_file *file = ws_file_get(wasi, ws_u32(&cells[0]));
     uint32_t flags = ws_u32(&cells[1]);
 
-    if (!file || file->kind == WS_DIRECTORY)
+    if (!file || file->kind == WS_DIRECTORY || file->kind == WS_SECRETS)
         return P1_BADF;
     if (flags & ~(uint32_t)(P1_FDFLAG_APPEND | P1_FDFLAG_NONBLOCK))
         return P1_INVAL;
@@ -151,6 +155,8 @@ int ws_fd_filestat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *cel
 
         return ws_guest_put(wasi, ws_u32(&cells[1]), &out, sizeof(out));
     }
+    if (file->kind == WS_SECRETS || file->kind == WS_SECRET)
+        return ws_secrets_stat(wasi, file, ws_u32(&cells[1]));
     if (file->kind == WS_DIRECTORY)
         error = ws_directory_get(wasi, number, &file);
     if (error != P1_SUCCESS)

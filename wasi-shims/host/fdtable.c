@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scratch.h"
+#include "secrets.h"
 
 const uint64_t ws_rights_directory =
     P1_RIGHT_FD_FDSTAT_SET_FLAGS | P1_RIGHT_FD_SYNC | P1_RIGHT_FD_ADVISE |
@@ -62,7 +63,7 @@ int ws_regular_get(struct nacre_wasi *wasi, uint32_t number, int otherwise,
 
     if (!file)
         return P1_BADF;
-    if (file->kind != WS_FILE)
+    if (file->kind != WS_FILE && file->kind != WS_SECRET)
         return otherwise;
     *ret_file = file;
     return P1_SUCCESS;
@@ -116,8 +117,9 @@ static void release(struct nacre_wasi *wasi, const struct ws_file *file)
 {
     if (file->list_fd >= 0)
         (void)close(file->list_fd);
-    if ((file->kind == WS_FILE || file->kind == WS_DIRECTORY) && !file->preopen) {
-        (void)close(file->fd);
+    if (file->kind != WS_INPUT && file->kind != WS_OUTPUT && !file->preopen) {
+        if (file->fd >= 0)
+            (void)close(file->fd);
         wasi->files_open--;
     }
     free(file->path);
@@ -178,8 +180,9 @@ void ws_files_moved(struct nacre_wasi *wasi, uint32_t mount, const char *from,
 bool ws_files_begin(struct nacre_wasi *wasi)
 {
     uint32_t count = 3 + wasi->config.mount_count;
+    bool has_secrets = wasi->call.secret_file_count > 0;
 
-    if (!table_reserve(wasi, count))
+    if (!table_reserve(wasi, count + has_secrets))
         return false;
     for (uint32_t i = 0; i < 3; i++)
         wasi->files[i] = (struct ws_file){
@@ -199,6 +202,8 @@ bool ws_files_begin(struct nacre_wasi *wasi)
             .rights = ws_rights_directory,
             .inheriting = ws_rights_directory | ws_rights_file,
         };
+    if (has_secrets)
+        ws_secrets_begin(wasi, count++);
     wasi->file_end = count;
     wasi->files_open = 0;
     return true;

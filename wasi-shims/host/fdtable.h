@@ -21,7 +21,7 @@ static inline struct ws_file *ws_file_get(struct nacre_wasi *wasi, uint32_t numb
  * the private one could not be made. */
 int ws_directory_get(struct nacre_wasi *wasi, uint32_t number, struct ws_file **ret_file);
 
-/* A regular file; anything else open is `otherwise`. */
+/* A regular file, which has no fd if it is a secret; anything else open is `otherwise`. */
 int ws_regular_get(struct nacre_wasi *wasi, uint32_t number, int otherwise,
                    struct ws_file **ret_file);
 

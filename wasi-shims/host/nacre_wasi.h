@@ -8,6 +8,7 @@
 
 #include "nacre/error.h"
 #include "nacre/module.h"
+#include "nacre/plan.h"
 #include "nacre/result.h"
 
 /*
@@ -57,7 +58,8 @@ enum nacre_wasi_ending {
 };
 
 struct nacre_wasi_denial {
-    uint32_t mount;    /* index; UINT32_MAX when no mount was concerned */
+    uint32_t mount;    /* index; the mounts' count: the directory of secrets; UINT32_MAX
+                          when no mount was concerned */
     char code[24];     /* denied-path, covered-path, read-only, escape, special-file,
                           kernel-filesystem, open-files, scratch-full, no-network */
     char path[228];    /* or the host that was asked for; as far as it fits, made fit to
@@ -84,6 +86,8 @@ struct nacre_wasi_call {
     uint32_t environment_count;
     int input_fd;                   /* stdin, or -1 for an empty one */
     uint32_t terminals;             /* bits 0, 1, 2: the stream is a terminal */
+    const struct nacre_secret_file *secret_files; /* read-only below NACRE_SECRET_DIR; */
+    uint32_t secret_file_count;                   /* 0: there is no such directory */
     uint64_t deadline_ns;           /* in nacre_clock_ns() */
     struct nacre_wasi_memory *memory;
     struct nacre_wasi_record *record;
@@ -99,10 +103,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_wasi_new(const struct nacre_wasi_config
 void nacre_wasi_free(struct nacre_wasi *wasi); /* accepts NULL */
 NACRE_OWNED(nacre_wasi)
 
-/* A fresh fd table: 0, 1, 2, then a preopen for each mount.  Nothing of an earlier
- * run is left.  end() closes what the guest opened and removes what it made in
- * private directories; its failure (they could not be emptied, or the line to the door
- * was left in the middle of a message) means that this wasi may not be used again. */
+/* A fresh fd table: 0, 1, 2, then a preopen for each mount, and one for the secrets if
+ * there are any.  Nothing of an earlier run is left.  end() closes what the guest opened
+ * and removes what it made in private directories; its failure (they could not be
+ * emptied, or the line to the door was left in the middle of a message) means that this
+ * wasi may not be used again. */
 NACRE_MUST_CHECK enum nacre_status nacre_wasi_begin(struct nacre_wasi *wasi,
                                                     const struct nacre_wasi_call *call,
                                                     struct nacre_error *err);

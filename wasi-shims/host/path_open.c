@@ -13,6 +13,7 @@
 #include "guard.h"
 #include "guest_memory.h"
 #include "scratch.h"
+#include "secrets.h"
 
 /* How often a name may change between look and open before we give up on it. */
 #define TRIES_MAX 16
@@ -207,8 +208,11 @@ int ws_path_open(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     struct ws_file *base;
     uint32_t number;
     struct stat st;
-    int error = ws_directory_get(wasi, ws_u32(&cells[0]), &base);
+    int error;
 
+    if (ws_is_secrets(wasi, ws_u32(&cells[0])))
+        return ws_secrets_open(wasi, cells);
+    error = ws_directory_get(wasi, ws_u32(&cells[0]), &base);
     wish.read = wish.rights & P1_RIGHT_FD_READ;
     wish.write = wish.rights & P1_RIGHT_FD_WRITE;
     if (error == P1_SUCCESS)

@@ -10,6 +10,7 @@
 #include "guard.h"
 #include "guest_memory.h"
 #include "scratch.h"
+#include "secrets.h"
 
 enum purpose { TO_ASK, TO_CHANGE };
 
@@ -20,8 +21,13 @@ static int find(struct nacre_wasi *wasi, const union nacre_wasi_cell *number,
 {
     char path[NACRE_PATH_MAX];
     struct ws_file *base;
-    int error = ws_directory_get(wasi, ws_u32(number), &base);
+    int error = P1_SUCCESS;
 
+    /* There nothing is changed, and who asks was served before he came here. */
+    if (ws_is_secrets(wasi, ws_u32(number)))
+        base = ws_file_get(wasi, ws_u32(number));
+    else
+        error = ws_directory_get(wasi, ws_u32(number), &base);
     if (error == P1_SUCCESS)
         error = ws_guest_path(wasi, ws_u32(&name[0]), ws_u32(&name[1]), path);
     if (error == P1_SUCCESS && purpose == TO_CHANGE)
@@ -195,8 +201,11 @@ int ws_path_readlink(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells
     uint32_t room = ws_u32(&cells[4]);
     char target[NACRE_PATH_MAX];
     ssize_t length;
-    int error = find(wasi, &cells[0], &cells[1], WS_LINK_KEPT, TO_ASK, &place);
+    int error;
 
+    if (ws_is_secrets(wasi, ws_u32(&cells[0])))
+        return ws_secrets_readlink(wasi, &cells[1]);
+    error = find(wasi, &cells[0], &cells[1], WS_LINK_KEPT, TO_ASK, &place);
     if (error == P1_SUCCESS)
         error = must_exist(&place);
     if (error != P1_SUCCESS)
@@ -216,8 +225,11 @@ int ws_path_filestat_get(struct nacre_wasi *wasi, const union nacre_wasi_cell *c
 {
     NACRE_AUTO(ws_place_guard) struct ws_place place = WS_PLACE;
     enum ws_links links = links_of(ws_u32(&cells[1]));
-    int error = find(wasi, &cells[0], &cells[2], links, TO_ASK, &place);
+    int error;
 
+    if (ws_is_secrets(wasi, ws_u32(&cells[0])))
+        return ws_secrets_path_stat(wasi, cells);
+    error = find(wasi, &cells[0], &cells[2], links, TO_ASK, &place);
     if (error == P1_SUCCESS)
         error = must_exist(&place);
     if (error == P1_SUCCESS)

@@ -12,6 +12,7 @@
 #include "fdtable.h"
 #include "functions.h"
 #include "guest_memory.h"
+#include "secrets.h"
 
 struct waiting {
     struct nacre_wasi *wasi;
@@ -61,7 +62,7 @@ static int subscribed_file(struct nacre_wasi *wasi, const struct p1_subscription
 {
     struct ws_file *file = ws_file_get(wasi, sub->u.file.fd);
 
-    if (!file || file->kind == WS_DIRECTORY ||
+    if (!file || file->kind == WS_DIRECTORY || file->kind == WS_SECRETS ||
         (sub->tag == P1_EVENT_FD_READ && file->kind == WS_OUTPUT) ||
         (sub->tag == P1_EVENT_FD_WRITE && file->kind == WS_INPUT))
         return P1_BADF;
@@ -127,7 +128,7 @@ static int wait_for(struct waiting *waiting)
     }
 }
 
-static uint64_t bytes_ready(const struct ws_file *file)
+static uint64_t bytes_ready(const struct nacre_wasi *wasi, const struct ws_file *file)
 {
     struct stat st;
     off_t at;
@@ -137,6 +138,8 @@ static uint64_t bytes_ready(const struct ws_file *file)
         return file->fd >= 0 && ioctl(file->fd, FIONREAD, &count) == 0 && count > 0
                    ? (uint64_t)count
                    : 0;
+    if (file->kind == WS_SECRET)
+        return ws_secret_left(wasi, file);
     at = lseek(file->fd, 0, SEEK_CUR);
     if (at < 0 || fstat(file->fd, &st) != 0 || st.st_size <= at)
         return 0;
@@ -162,7 +165,7 @@ static bool happened(const struct waiting *waiting, const struct p1_subscription
             !waiting->input_ready)
             return false;
         if (error == P1_SUCCESS && sub->tag == P1_EVENT_FD_READ)
-            event.bytes = bytes_ready(file);
+            event.bytes = bytes_ready(waiting->wasi, file);
     }
     event.error = (uint16_t)error;
     *ret_event = event;

@@ -33,6 +33,10 @@ int ws_end_by(struct nacre_wasi *wasi, enum nacre_wasi_ending ending)
 
 static enum nacre_status mounts_init(struct nacre_wasi *wasi, struct nacre_error *err)
 {
+    static const struct nacre_wasi_mount secrets = { .guest = NACRE_SECRET_DIR, .fd = -1 };
+
+    wasi->mounts[wasi->config.mount_count] =
+        (struct ws_mount){ .config = &secrets, .fd = -1 };
     for (uint32_t i = 0; i < wasi->config.mount_count; i++) {
         const struct nacre_wasi_mount *config = &wasi->config.mounts[i];
         struct ws_mount *mount = &wasi->mounts[i];

@@ -28,17 +28,22 @@ enum ws_kind {
     WS_OUTPUT, /* stdout or stderr: a buffer of the call, no fd of the host */
     WS_FILE,
     WS_DIRECTORY,
+    WS_SECRETS, /* the directory of secrets: no fd of the host (secrets.h) */
+    WS_SECRET,  /* a file in it, likewise */
 };
 
 /* A number of the guest's fd table. */
 struct ws_file {
     enum ws_kind kind;
-    int fd;          /* the host's; -1 for WS_OUTPUT and a private preopen not made yet */
+    int fd;          /* the host's; -1 for WS_OUTPUT, secrets and a private preopen not
+                        made yet */
     int list_fd;     /* preopens only: their own position for fd_readdir, or -1 */
     uint64_t list_cookie; /* the last whole entry that fd_readdir returned, */
     int64_t list_next;    /* and the kernel's position after it */
-    uint32_t mount;  /* index, for files and directories */
+    uint32_t mount;  /* index, for files and directories; of secrets, mount_count */
     uint32_t stream; /* for WS_OUTPUT: 0 stdout, 1 stderr */
+    uint32_t secret; /* for WS_SECRET: index, */
+    uint64_t position; /* and where it is read next */
     bool preopen;
     uint16_t flags;  /* P1_FDFLAG_* */
     uint64_t rights, inheriting;
@@ -60,7 +65,7 @@ struct ws_mount {
 struct nacre_wasi {
     struct nacre_wasi_config config;
     struct nacre_wasi_call call;
-    struct ws_mount *mounts;
+    struct ws_mount *mounts; /* one more than configured: the directory of secrets */
 
     struct ws_file *files;
     uint32_t file_room;  /* of the array */

@@ -32,6 +32,10 @@ NACRE_MUST_CHECK enum nacre_status nacre_buf_addf(struct nacre_buf *buf,
                                                   const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Room for `count` more at once: what is added then leaves no copy behind by growing. */
+NACRE_MUST_CHECK enum nacre_status nacre_buf_reserve(struct nacre_buf *buf, size_t count,
+                                                     struct nacre_error *err);
+
 /* Read `fd` to its end.  NACRE_ERR_TOO_BIG when it holds more than the limit. */
 NACRE_MUST_CHECK enum nacre_status nacre_buf_read(struct nacre_buf *buf, int fd,
                                                   struct nacre_error *err);

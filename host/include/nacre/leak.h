@@ -11,7 +11,7 @@
 
 /*
  * Leak detection: two scanners over bytes that leave a sandbox.  (1) values: every secret
- * that the run could touch, raw and in the forms that leak_values.h lists, found wherever a
+ * that the run could touch, raw and in the forms that leak_values.h lists, wherever a
  * write is split; (2) patterns: one table, the first N of it.
  *
  * A scanner is immutable and may be shared; a stream belongs to one run's one lane.
@@ -39,8 +39,8 @@ struct nacre_leak_value {
 struct nacre_leaks; /* a compiled scanner */
 
 /* `pattern_count` is 0 to NACRE_LEAK_PATTERNS.  Blanks and line ends around a value are
- * not looked for.  Copies of the values live in memory that is locked where the limits let
- * us, in no core dump and in no forked child, and are wiped by free. */
+ * not looked for.  Copies of the values live in memory that is locked where the limits
+ * let us, in no core dump and in no forked child, and are wiped by free. */
 NACRE_MUST_CHECK enum nacre_status nacre_leaks_new(const struct nacre_leak_value *values,
                                                    size_t value_count,
                                                    uint32_t pattern_count,
@@ -82,6 +82,14 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_leak_stream_add(struct nacre_leak_stream *stream, const void *bytes, size_t count,
                       bool at_end, void (*out)(void *data, const char *bytes, size_t count),
                       void *data, struct nacre_error *err);
+/* Tells each finding when it is known: its name, its class, the line (from 1) on which it
+ * begins and the place of its first byte in the whole stream (from 0).  Of what overlaps,
+ * the first alone.  Before anything is added. */
+void nacre_leak_stream_watch(struct nacre_leak_stream *stream,
+                             void (*found)(void *data, const char *name,
+                                           enum nacre_leak_class class, uint64_t line,
+                                           uint64_t offset),
+                             void *data);
 /* The end that comes next is not the text's own: more was written and is lost.  What is
  * held back then counts as found, since the rest of it may be beyond the cut. */
 void nacre_leak_stream_cut(struct nacre_leak_stream *stream);

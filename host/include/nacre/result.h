@@ -6,6 +6,7 @@
 
 #include "nacre/buf.h"
 #include "nacre/hash.h"
+#include "nacre/input.h"
 #include "nacre/own.h"
 #include "nacre/policy.h"
 
@@ -80,6 +81,16 @@ struct nacre_leak_tally {
     uint64_t values, blocked, redacted, warned;
 };
 
+/* What the scan of arguments and stdin came to; class NONE: there was none. */
+struct nacre_input_tally {
+    enum nacre_input_class class;
+    uint32_t score, hits;
+    bool warned;          /* the policy lets it run, and wants it told */
+    bool stdin_unscanned; /* a terminal */
+    char rule[32];        /* the heaviest that was found; "" when none was */
+    char where[16];       /* "arguments" or "stdin" */
+};
+
 #define NACRE_EGRESS_RECORDS_MAX 64
 #define NACRE_RUN_ID 33 /* 16 bytes in hex: 8 random for an engine, 8 that count */
 #define NACRE_DENIALS_MAX 32
@@ -107,6 +118,7 @@ struct nacre_result {
     uint64_t egress_seen;   /* of those that happened */
     struct nacre_leak_tally leaks;
     bool leak; /* a secret's value or a private key was on its way out */
+    struct nacre_input_tally input;
 
     /* Only what the counts above say is there; the rest was never written. */
     struct nacre_denial denials[NACRE_DENIALS_MAX]; /* refusals of this run */

@@ -28,7 +28,8 @@ struct nacre_secret {
 
 /* A stand-in that the door swaps for the value. */
 struct nacre_secret_token {
-    struct nacre_digest digest; /* SHA-256 of its text: the text itself is nowhere kept */
+    struct nacre_digest digest; /* SHA-256 of its text, prefix and all: the text itself
+                                   is nowhere kept */
     uint32_t secret;            /* index */
     uint64_t expires_ms;        /* of the wall clock, since 1970 */
 };
@@ -58,13 +59,21 @@ NACRE_MUST_CHECK enum nacre_status nacre_vault_open(const char *state_dir,
 void nacre_vault_free(struct nacre_vault *vault); /* wipes; accepts NULL */
 NACRE_OWNED(nacre_vault)
 
+/* Makes the vault that is there the newest one, for who restored it from a copy or brought
+ * it from elsewhere; where there is none, the next one begins anew. */
+NACRE_MUST_CHECK enum nacre_status nacre_vault_accept(const char *state_dir,
+                                                      const char *key_dir,
+                                                      struct nacre_error *err);
+
 /* What is known of a secret without its value. */
 struct nacre_secret_info {
     const char *name;
     uint64_t version;            /* counts up with every write */
     uint64_t changed_ms;
     const char *const *hosts;    /* NULL-terminated */
-    const char *const *grants;   /* NULL-terminated "policy:NAME", "agent:ID", "tool:NAME" */
+    const char *const *grants;   /* NULL-terminated "policy:NAME", "agent:ID", "tool:NAME",
+                                    "any"; one of them is enough, and without one nobody
+                                    may use it */
 };
 
 /* Each writes the whole file anew, crash-safely, under a lock. */
@@ -88,7 +97,8 @@ nacre_vault_list(struct nacre_vault *vault,
 
 /* ---- a run's secrets ---- */
 
-/* Who asks: grants are matched against it. */
+/* Who asks: grants are matched against it.  Each may be NULL; without a run_id it is only
+ * asked what there would be: no value is opened and no token issued. */
 struct nacre_secret_asker {
     const char *policy, *tool, *session, *agent, *run_id;
 };
@@ -97,7 +107,10 @@ struct nacre_secret_asker {
  * The secrets that `names` ("NAME" or "NAME=VARIABLE", NULL-terminated) ask for, opened;
  * `token_names` in the same form get a stand-in each, good for `token_ms`; live tokens of
  * the session and agent come along.  NACRE_ERR_DENIED names a secret that is not granted
- * to this asker, NACRE_ERR_NOT_FOUND one that does not exist.
+ * to this asker, NACRE_ERR_NOT_FOUND one that does not exist.  (A token for a session or an
+ * agent is by itself the leave to use it there.)
+ *
+ * The items begin with those of `names`, in that order.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_secrets_collect(
     struct nacre_vault *vault, const struct nacre_secret_asker *asker,
@@ -110,6 +123,8 @@ NACRE_OWNED(nacre_secret_set)
 
 #define NACRE_TOKEN_PREFIX "nct_"
 #define NACRE_TOKEN_TEXT 48 /* with the terminator */
+
+#define NACRE_TOKEN_MS_MAX (UINT64_C(30) * 24 * 3600 * 1000)
 
 struct nacre_token_info {
     const char *id;       /* the first 12 hex digits of its digest */
@@ -130,7 +145,10 @@ nacre_token_list(struct nacre_vault *vault,
 NACRE_MUST_CHECK enum nacre_status nacre_token_reap(const char *state_dir,
                                                     uint64_t *ret_purged,
                                                     struct nacre_error *err);
-/* Ends those of a scope, or one by its id. */
+/* Does any token look as if it were for this session or agent?  Opens no vault; what it
+ * says is no proof. */
+bool nacre_token_any(const char *state_dir, const char *session, const char *agent);
+/* Ends those of a scope, or one by its id.  A tokens file from before it ends with them. */
 NACRE_MUST_CHECK enum nacre_status nacre_token_revoke(struct nacre_vault *vault,
                                                       const char *scope_or_id,
                                                       uint64_t *ret_revoked,

@@ -1,0 +1,230 @@
+/* The token of an intent.  It comes from an agent: until its HMAC holds it is bytes of one
+ * length, and nothing of them decides anything. */
+#include "nacre/intent.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "nacre/own.h"
+
+#define VERSION 1
+
+struct payload {
+    uint8_t bytes[1 + 8 + NACRE_INTENT_NONCE + 4 * NACRE_DIGEST_BYTES];
+};
+
+#define ENCODED(count) (((count) * 4 + 2) / 3)
+#define PAYLOAD_TEXT ENCODED(sizeof(struct payload))
+#define MAC_TEXT ENCODED(NACRE_DIGEST_BYTES)
+_Static_assert(PAYLOAD_TEXT + 1 + MAC_TEXT + 1 <= NACRE_INTENT_TOKEN, "a token fits");
+
+const char *nacre_intent_verdict_name(enum nacre_intent_verdict verdict)
+{
+    static const char *const names[] = {
+#define X(id, name) [NACRE_INTENT_##id] = name,
+        NACRE_INTENT_VERDICT_MAP(X)
+#undef X
+    };
+
+    assert(verdict < NACRE_INTENT_VERDICT_COUNT);
+    return names[verdict];
+}
+
+/* ---- the call ---- */
+
+static void add_list(struct nacre_hasher *hasher, const char *const *list)
+{
+    for (size_t i = 0; list && list[i]; i++)
+        nacre_hash_add_text(hasher, list[i]);
+}
+
+static struct nacre_digest tool_digest(const struct nacre_tool *tool)
+{
+    struct nacre_hasher hasher;
+
+    nacre_hash_init(&hasher);
+    if (tool->argv) {
+        nacre_hash_add_text(&hasher, "nacre intent command");
+        nacre_hash_add_text(&hasher, tool->argv[0]);
+    } else {
+        nacre_hash_add_text(&hasher, "nacre intent module");
+        nacre_hash_add(&hasher, tool->digest.bytes, sizeof(tool->digest.bytes));
+    }
+    return nacre_hash_end(&hasher);
+}
+
+/* A command's own words and the request's arguments are one list to who runs it. */
+static struct nacre_digest arguments_digest(const struct nacre_tool *tool,
+                                            const struct nacre_request *request)
+{
+    struct nacre_hasher hasher;
+
+    nacre_hash_init(&hasher);
+    nacre_hash_add_text(&hasher, "nacre intent arguments");
+    nacre_hash_add_text(&hasher, request->invoke);
+    if (tool->argv)
+        add_list(&hasher, (const char *const *)tool->argv + 1);
+    add_list(&hasher, request->arguments);
+    return nacre_hash_end(&hasher);
+}
+
+static struct nacre_digest text_digest(const char *purpose, const char *text)
+{
+    struct nacre_hasher hasher;
+
+    nacre_hash_init(&hasher);
+    nacre_hash_add_text(&hasher, purpose);
+    nacre_hash_add_text(&hasher, text);
+    return nacre_hash_end(&hasher);
+}
+
+void nacre_intent_describe(const struct nacre_tool *tool,
+                           const struct nacre_request *request,
+                           struct nacre_intent *intent)
+{
+    intent->tool = tool_digest(tool);
+    intent->arguments = arguments_digest(tool, request);
+    intent->input = text_digest("nacre intent input", request->user_input);
+    intent->session = text_digest("nacre intent session", request->session);
+}
+
+/* ---- base64url, of lengths that are known ---- */
+
+static const char digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static char *encode(const uint8_t *bytes, size_t count, char *text)
+{
+    for (size_t i = 0; i < count; i += 3) {
+        uint32_t group = (uint32_t)bytes[i] << 16;
+
+        group |= i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0;
+        group |= i + 2 < count ? (uint32_t)bytes[i + 2] : 0;
+        *text++ = digits[group >> 18];
+        *text++ = digits[group >> 12 & 63];
+        if (i + 1 < count)
+            *text++ = digits[group >> 6 & 63];
+        if (i + 2 < count)
+            *text++ = digits[group & 63];
+    }
+    return text;
+}
+
+/* One spelling only: bits that no byte needs must be zero. */
+static bool decode(const char *text, size_t length, uint8_t *ret_bytes, size_t count)
+{
+    uint32_t group = 0;
+    unsigned bits = 0;
+    size_t size = 0;
+
+    for (size_t i = 0; i < length; i++) {
+        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
+
+        if (!digit)
+            return false;
+        group = group << 6 | (uint32_t)(digit - digits);
+        bits += 6;
+        if (bits >= 8 && size == count)
+            return false;
+        if (bits >= 8) {
+            bits -= 8;
+            ret_bytes[size++] = (uint8_t)(group >> bits);
+        }
+    }
+    return size == count && (group & ((UINT32_C(1) << bits) - 1)) == 0;
+}
+
+/* ---- the token ---- */
+
+static struct nacre_digest mac(const uint8_t key[NACRE_KEY_BYTES],
+                               const struct payload *payload)
+{
+    static const char purpose[] = "nacre intent 1";
+    uint8_t bytes[sizeof(purpose) + sizeof(payload->bytes)];
+
+    memcpy(bytes, purpose, sizeof(purpose));
+    memcpy(bytes + sizeof(purpose), payload->bytes, sizeof(payload->bytes));
+    return nacre_hmac(key, NACRE_KEY_BYTES, bytes, sizeof(bytes));
+}
+
+void nacre_intent_seal(const uint8_t key[NACRE_KEY_BYTES],
+                       const struct nacre_intent *intent,
+                       char ret_token[NACRE_INTENT_TOKEN])
+{
+    const struct nacre_digest *const parts[] = { &intent->tool, &intent->arguments,
+                                                 &intent->input, &intent->session };
+    struct payload payload = { { VERSION } };
+    uint8_t *at = payload.bytes + 1;
+    struct nacre_digest digest;
+    char *text = ret_token;
+
+    for (int i = 0; i < 8; i++)
+        *at++ = (uint8_t)(intent->expires_ms >> 8 * (7 - i));
+    memcpy(at, intent->nonce, sizeof(intent->nonce));
+    at += sizeof(intent->nonce);
+    for (size_t i = 0; i < NACRE_COUNT(parts); i++, at += NACRE_DIGEST_BYTES)
+        memcpy(at, parts[i]->bytes, NACRE_DIGEST_BYTES);
+    assert(at == payload.bytes + sizeof(payload.bytes));
+
+    digest = mac(key, &payload);
+    text = encode(payload.bytes, sizeof(payload.bytes), text);
+    *text++ = '.';
+    text = encode(digest.bytes, sizeof(digest.bytes), text);
+    *text = '\0';
+}
+
+static void read_payload(const struct payload *payload, struct nacre_intent *intent)
+{
+    struct nacre_digest *const parts[] = { &intent->tool, &intent->arguments,
+                                           &intent->input, &intent->session };
+    const uint8_t *at = payload->bytes + 1;
+
+    intent->expires_ms = 0;
+    for (int i = 0; i < 8; i++)
+        intent->expires_ms = intent->expires_ms << 8 | *at++;
+    memcpy(intent->nonce, at, sizeof(intent->nonce));
+    at += sizeof(intent->nonce);
+    for (size_t i = 0; i < NACRE_COUNT(parts); i++, at += NACRE_DIGEST_BYTES)
+        memcpy(parts[i]->bytes, at, NACRE_DIGEST_BYTES);
+}
+
+enum nacre_intent_verdict nacre_intent_open(const uint8_t key[NACRE_KEY_BYTES],
+                                            const char *token,
+                                            struct nacre_intent *ret_intent)
+{
+    struct payload payload;
+    struct nacre_digest given, right;
+
+    if (strnlen(token, NACRE_INTENT_TOKEN) != PAYLOAD_TEXT + 1 + MAC_TEXT ||
+        token[PAYLOAD_TEXT] != '.' ||
+        !decode(token, PAYLOAD_TEXT, payload.bytes, sizeof(payload.bytes)) ||
+        !decode(token + PAYLOAD_TEXT + 1, MAC_TEXT, given.bytes, sizeof(given.bytes)))
+        return NACRE_INTENT_INVALID;
+    right = mac(key, &payload);
+    if (!nacre_digest_equal(&given, &right) || payload.bytes[0] != VERSION)
+        return NACRE_INTENT_INVALID;
+    read_payload(&payload, ret_intent);
+    return NACRE_INTENT_HOLDS;
+}
+
+enum nacre_intent_verdict nacre_intent_compare(const struct nacre_intent *intent,
+                                               const struct nacre_intent *call,
+                                               uint64_t now_ms, const char **ret_what)
+{
+    const struct {
+        const struct nacre_digest *given, *right;
+        const char *what;
+    } parts[] = {
+        { &intent->tool, &call->tool, "the tool" },
+        { &intent->arguments, &call->arguments, "the arguments" },
+        { &intent->input, &call->input, "the user's input" },
+        { &intent->session, &call->session, "the session" },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(parts); i++)
+        if (!nacre_digest_equal(parts[i].given, parts[i].right)) {
+            *ret_what = parts[i].what;
+            return NACRE_INTENT_MISMATCH;
+        }
+    return now_ms < intent->expires_ms ? NACRE_INTENT_HOLDS : NACRE_INTENT_EXPIRED;
+}

@@ -1,0 +1,68 @@
+/*
+ * Annotations.  CKP leaves them to whoever writes them and forbids a runtime to act on
+ * those of others; the ones that begin with "nacre/" are ours, and a misspelt one would be
+ * a guard that is not there.  The document is untrusted.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "ckp.h"
+#include "nacre/input.h"
+#include "nacre/text.h"
+
+static enum nacre_status set_require_intent(const struct nacre_reading *at,
+                                            const struct nacre_node *node, void *target,
+                                            struct nacre_error *err)
+{
+    struct nacre_policy *policy = target;
+    bool on = strcmp(node->text, "true") == 0;
+    char shown[NACRE_SHOWN];
+
+    if (!on && strcmp(node->text, "false") != 0)
+        return NACRE_READING_FAIL(at, node->place, err,
+                                  "%s: expected \"true\" or \"false\", found '%s'",
+                                  at->where, nacre_text_shown(shown, node->text));
+    policy->input.intent_required = (struct nacre_flag){ .on = on, .place = node->place };
+    return NACRE_OK;
+}
+
+#define X(id, name) name,
+static const char *const mode_words[] = { NACRE_INPUT_MODE_MAP(X) };
+static const char *const action_words[] = { NACRE_INPUT_ACTION_MAP(X) };
+#undef X
+
+#define WORD(key, member, list)                                               \
+    .name = key, .type = NACRE_SCHEMA_WORD,                                   \
+    .offset = offsetof(struct nacre_policy, member),                          \
+    .place_offset = offsetof(struct nacre_policy, member##_place), .words = list, \
+    .word_count = NACRE_COUNT(list)
+
+static const struct nacre_schema_key keys[] = {
+    { WORD(NACRE_ANNOTATION_SCAN, input.mode, mode_words) },
+    { WORD(NACRE_ANNOTATION_SUSPECT, input.suspect, action_words) },
+    { WORD(NACRE_ANNOTATION_ATTACK, input.attack, action_words) },
+    { .name = NACRE_ANNOTATION_INTENT,
+      .type = NACRE_SCHEMA_TEXT,
+      .set = set_require_intent },
+};
+static const struct nacre_schema schema = { .keys = keys, .count = NACRE_COUNT(keys) };
+
+enum nacre_status nacre_ckp_annotations(const struct nacre_reading *at,
+                                        const struct nacre_node *node, void *target,
+                                        struct nacre_error *err)
+{
+    /* One more than there are: of so many, one is unknown, and that is told. */
+    struct nacre_node ours[NACRE_COUNT(keys) + 1];
+    struct nacre_node all = *node;
+    size_t count = 0;
+
+    for (const struct nacre_node *child = node->first; child; child = child->next)
+        if (strncmp(child->key, NACRE_ANNOTATION, strlen(NACRE_ANNOTATION)) == 0 &&
+            count < NACRE_COUNT(ours))
+            ours[count++] = *child;
+    for (size_t i = 0; i < count; i++)
+        ours[i].next = i + 1 < count ? &ours[i + 1] : NULL;
+    all.first = count > 0 ? ours : NULL;
+    all.count = count;
+    return nacre_schema_read(&schema, at, &all, target, err);
+}

@@ -1,0 +1,284 @@
+/*
+ * What a guest wrote, and what is told of it, is hostile until it has been here.
+ *
+ * Executors cut output at max_output_bytes where it arises, in the worker or in the
+ * owner of a sandbox, so that a guest can't fill the host's memory: the scan sees what
+ * was kept.  A secret that lies across the cut is not missed for that: where output was
+ * cut, its end counts as found if it is the beginning of a finding.
+ */
+#include "leaks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nacre/secrets.h"
+
+struct lane {
+    struct run_leaks *leaks;
+    int number; /* 1 or 2 */
+    struct nacre_leak_stream *stream;
+};
+
+struct run_leaks {
+    struct nacre_leaks *scanner;
+    const struct nacre_request *request; /* the caller's */
+    struct lane lanes[2];                /* of on_output; streams are NULL without one */
+    size_t output_bytes_max;
+    struct nacre_leak_counts counts;
+    struct nacre_error failure; /* of a lane: nothing more is let through */
+};
+
+/* ---- output as it comes ---- */
+
+static void show(void *data, const char *bytes, size_t count)
+{
+    const struct lane *lane = data;
+    const struct nacre_request *request = lane->leaks->request;
+
+    request->on_output(request->on_output_data, lane->number, bytes, count);
+}
+
+static void add(struct lane *lane, const char *bytes, size_t count, bool at_end)
+{
+    struct run_leaks *leaks = lane->leaks;
+
+    if (leaks->failure.status == NACRE_OK)
+        (void)!nacre_leak_stream_add(lane->stream, bytes, count, at_end, show, lane,
+                                     &leaks->failure);
+}
+
+static void on_output(void *data, int stream, const char *bytes, size_t count)
+{
+    struct run_leaks *leaks = data;
+
+    add(&leaks->lanes[stream == 2], bytes, count, false);
+}
+
+/* ---- beginning ---- */
+
+static enum nacre_status make_scanner(const struct nacre_plan *plan,
+                                      const struct nacre_secret_set *granted,
+                                      struct nacre_leaks **ret_scanner,
+                                      struct nacre_error *err)
+{
+    uint32_t count = granted ? granted->count : 0, used = 0;
+    NACRE_AUTO(nacre_heap_guard) struct nacre_leak_value *values =
+        calloc(count + 1u, sizeof(*values));
+
+    if (!values)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a leak scan");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct nacre_secret *secret = &granted->items[i];
+
+        if (secret->value)
+            values[used++] = (struct nacre_leak_value){
+                .name = secret->name, .bytes = secret->value, .count = secret->count
+            };
+    }
+    return nacre_leaks_new(values, used, plan->leak_scan ? plan->leak_patterns : 0,
+                           ret_scanner, err);
+}
+
+enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
+                                  const struct nacre_request *request,
+                                  struct nacre_request *ret_request,
+                                  struct run_leaks **ret_leaks, struct nacre_error *err)
+{
+    NACRE_AUTO(run_leaks_guard) struct run_leaks *leaks = NULL;
+    enum nacre_status status;
+
+    *ret_request = *request;
+    if (!plan->leak_scan && (!request->granted || request->granted->count == 0)) {
+        *ret_leaks = NULL;
+        return NACRE_OK;
+    }
+    leaks = calloc(1, sizeof(*leaks));
+    if (!leaks)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a leak scan");
+    leaks->request = request;
+    leaks->output_bytes_max = plan->limits.output_bytes_max < NACRE_BUF_LIMIT_MAX
+                                  ? (size_t)plan->limits.output_bytes_max
+                                  : NACRE_BUF_LIMIT_MAX;
+    status = make_scanner(plan, request->granted, &leaks->scanner, err);
+    for (int i = 0; i < 2 && request->on_output && status == NACRE_OK; i++) {
+        leaks->lanes[i] = (struct lane){ .leaks = leaks, .number = i + 1 };
+        status = nacre_leak_stream_new(leaks->scanner, &leaks->lanes[i].stream, err);
+    }
+    if (status != NACRE_OK)
+        return status;
+    if (request->on_output) {
+        ret_request->on_output = on_output;
+        ret_request->on_output_data = leaks;
+    }
+    *ret_leaks = run_leaks_take(&leaks);
+    return NACRE_OK;
+}
+
+void run_leaks_free(struct run_leaks *leaks)
+{
+    if (!leaks)
+        return;
+    for (size_t i = 0; i < NACRE_COUNT(leaks->lanes); i++)
+        nacre_leak_stream_free(leaks->lanes[i].stream);
+    nacre_leaks_free(leaks->scanner);
+    free(leaks);
+}
+
+/* ---- what is left at the end ---- */
+
+/* A result's own buffer, or a text of fixed size: what does not fit is cut. */
+struct clean {
+    struct nacre_buf bytes;
+    bool was_cut;
+    enum nacre_status status;
+    struct nacre_error *err;
+};
+
+static void add_clean(void *data, const char *bytes, size_t count)
+{
+    struct clean *clean = data;
+    size_t room = clean->bytes.size_max - clean->bytes.size;
+
+    if (count > room) {
+        count = room;
+        clean->was_cut = true;
+    }
+    if (clean->status == NACRE_OK)
+        clean->status = nacre_buf_add(&clean->bytes, bytes, count, clean->err);
+}
+
+static void add_counts(struct nacre_leak_counts *sum,
+                       const struct nacre_leak_counts *counts)
+{
+    sum->values += counts->values;
+    sum->blocked += counts->blocked;
+    sum->redacted += counts->redacted;
+    sum->warned += counts->warned;
+}
+
+static enum nacre_status scan(const struct run_leaks *leaks, const char *bytes,
+                              size_t count, bool is_cut, struct clean *clean,
+                              struct nacre_leak_counts *counts, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_leak_stream_guard) struct nacre_leak_stream *stream = NULL;
+    enum nacre_status status = nacre_leak_stream_new(leaks->scanner, &stream, err);
+
+    if (status != NACRE_OK)
+        return status;
+    if (is_cut)
+        nacre_leak_stream_cut(stream);
+    clean->err = err;
+    status = nacre_leak_stream_add(stream, bytes, count, true, add_clean, clean, err);
+    if (status == NACRE_OK)
+        status = clean->status;
+    add_counts(counts, nacre_leak_stream_counts(stream));
+    return status;
+}
+
+/* Where the caller has seen the same bytes come, they were counted then. */
+static enum nacre_status clean_output(struct run_leaks *leaks, struct nacre_buf *output,
+                                      struct nacre_result *result,
+                                      struct nacre_error *err)
+{
+    struct nacre_leak_counts again = { 0 };
+    struct clean clean = { .bytes = NACRE_BUF(leaks->output_bytes_max) };
+    enum nacre_status status;
+
+    if (output->size == 0)
+        return NACRE_OK;
+    status = scan(leaks, output->bytes, output->size, result->output_cut, &clean,
+                  leaks->request->on_output ? &again : &leaks->counts, err);
+    explicit_bzero(output->bytes, output->size);
+    nacre_buf_clear(output);
+    if (status != NACRE_OK) {
+        nacre_buf_clear(&clean.bytes);
+        return status;
+    }
+    *output = clean.bytes;
+    result->output_cut |= clean.was_cut;
+    return NACRE_OK;
+}
+
+/* A text that fills its room was perhaps longer.  One that can't be scanned is none. */
+static void clean_text(struct run_leaks *leaks, char *text, size_t size)
+{
+    size_t count = strlen(text);
+    struct clean clean = { .bytes = NACRE_BUF(size - 1) };
+    struct nacre_error err;
+
+    if (count == 0)
+        return;
+    if (scan(leaks, text, count, count == size - 1, &clean, &leaks->counts, &err) ==
+        NACRE_OK)
+        (void)snprintf(text, size, "%s", clean.bytes.bytes ? clean.bytes.bytes : "");
+    else
+        (void)snprintf(text, size, "(could not be scanned for secrets)");
+    nacre_buf_clear(&clean.bytes);
+}
+
+static enum nacre_status clean_result(struct run_leaks *leaks,
+                                      struct nacre_result *result,
+                                      struct nacre_error *err)
+{
+    enum nacre_status status = clean_output(leaks, &result->output, result, err);
+
+    if (status == NACRE_OK)
+        status = clean_output(leaks, &result->errors, result, err);
+    if (status == NACRE_OK)
+        status = clean_output(leaks, &result->values, result, err);
+    clean_text(leaks, result->reason, sizeof(result->reason));
+    for (uint32_t i = 0; i < result->denial_count; i++) {
+        struct nacre_denial *denial = &result->denials[i];
+
+        clean_text(leaks, denial->path, sizeof(denial->path));
+        clean_text(leaks, denial->text, sizeof(denial->text));
+        clean_text(leaks, denial->fix, sizeof(denial->fix));
+    }
+    return status;
+}
+
+static void end_lanes(struct run_leaks *leaks, bool is_cut)
+{
+    for (size_t i = 0; i < NACRE_COUNT(leaks->lanes); i++) {
+        struct lane *lane = &leaks->lanes[i];
+
+        if (!lane->stream)
+            continue;
+        if (is_cut)
+            nacre_leak_stream_cut(lane->stream);
+        add(lane, NULL, 0, true);
+        add_counts(&leaks->counts, nacre_leak_stream_counts(lane->stream));
+    }
+}
+
+enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status status,
+                                struct nacre_result *result, struct nacre_error *err)
+{
+    struct nacre_leak_tally *tally = &result->leaks;
+    enum nacre_status scanned;
+
+    if (!leaks)
+        return status;
+    end_lanes(leaks, status != NACRE_OK || result->output_cut);
+    if (status != NACRE_OK)
+        clean_text(leaks, err->text, sizeof(err->text));
+    scanned = clean_result(leaks, result, status == NACRE_OK ? err : &leaks->failure);
+    tally->values += leaks->counts.values;
+    tally->blocked += leaks->counts.blocked;
+    tally->redacted += leaks->counts.redacted;
+    tally->warned += leaks->counts.warned;
+    result->leak |= tally->values > 0 || tally->blocked > 0;
+    if (status != NACRE_OK)
+        return status;
+    if (scanned == NACRE_OK && leaks->failure.status != NACRE_OK) {
+        *err = leaks->failure;
+        scanned = err->status;
+    }
+    if (scanned == NACRE_OK)
+        return NACRE_OK;
+    nacre_buf_clear(&result->output);
+    nacre_buf_clear(&result->errors);
+    nacre_buf_clear(&result->values);
+    return nacre_fail_context(err, "the run ended, but can't be scanned for secrets");
+}
