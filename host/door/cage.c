@@ -19,6 +19,7 @@
 
 #define DATA_BYTES_MAX ((rlim_t)2 << 30)
 #define OPEN_FILES 4096 /* two for each of 500 connections, and room */
+#define LOCKED_BYTES ((rlim_t)64 << 20) /* for values, and what they are put into */
 
 /* As in backends/shared/landlock.c, of which this needs a small part. */
 #ifndef SYS_landlock_create_ruleset
@@ -76,8 +77,21 @@ static rlim_t data_bytes(void)
     return pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
+/* As much as may be had; what can't be locked later is refused then. */
+static void allow_locking(void)
+{
+    struct rlimit wanted = { LOCKED_BYTES, LOCKED_BYTES };
+
+    if (setrlimit(RLIMIT_MEMLOCK, &wanted) == 0 ||
+        getrlimit(RLIMIT_MEMLOCK, &wanted) != 0)
+        return;
+    wanted.rlim_cur = wanted.rlim_max;
+    (void)setrlimit(RLIMIT_MEMLOCK, &wanted);
+}
+
 enum nacre_status door_cage_begin(struct nacre_error *err)
 {
+    allow_locking();
     /* Closed to ptrace and /proc/PID/mem of the same user, and no core. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || !limit(RLIMIT_CORE, 0) ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -137,6 +151,13 @@ enum nacre_status door_cage_close(struct nacre_error *err)
     return status == NACRE_OK ? drop_capabilities(err) : status;
 }
 
+static bool locks;
+
+void door_locked_begin(void)
+{
+    locks = true;
+}
+
 void *door_locked_new(size_t count)
 {
     void *bytes = mmap(NULL, count ? count : 1, PROT_READ | PROT_WRITE,
@@ -144,7 +165,7 @@ void *door_locked_new(size_t count)
 
     if (bytes == MAP_FAILED)
         return NULL;
-    if (mlock(bytes, count ? count : 1) != 0) {
+    if (locks && mlock(bytes, count ? count : 1) != 0) {
         (void)munmap(bytes, count ? count : 1);
         return NULL;
     }

@@ -76,6 +76,7 @@ static void add_secret(struct door *door, uint32_t index, const char *bytes, siz
     secret = &door->secrets[index];
     if (secret->value)
         fail(door, "a secret came twice");
+    door_locked_begin();
     secret->value = door_locked_new(count);
     if (!secret->value)
         fail(door, "memory for a secret can't be locked: raise the limit on locked memory "
@@ -141,6 +142,17 @@ static bool intercepts(const struct nacre_egress *egress)
     return some;
 }
 
+/* What is loaded at first use has to be there before files are shut off. */
+static void load_idna(void)
+{
+    static const char name[] = "b\xc3\xbc""cher.example";
+    char normal[NACRE_NAME_SIZE];
+    struct nacre_error err;
+
+    /* Where it can't be had such names are refused, as everywhere. */
+    (void)!nacre_name_normalise(name, sizeof(name) - 1, normal, &err);
+}
+
 static void open_door(struct door *door, uint32_t build)
 {
     struct nacre_error err;
@@ -163,6 +175,7 @@ static void open_door(struct door *door, uint32_t build)
         status = door_fetcher_new(door, &door->fetcher, &err);
     if (status == NACRE_OK && intercepts(&door->egress))
         status = door_ca_new(&door->egress, &door->ca, &err);
+    load_idna();
     if (status == NACRE_OK)
         status = door_cage_close(&err);
     if (status != NACRE_OK)
@@ -277,16 +290,18 @@ static bool receive(struct door *door)
     return true;
 }
 
+/* Not one order further: the next may end the run, and with it whoever is asking. */
 void door_control_drain(struct door *door)
 {
-    while (receive(door))
+    while (!door->running && receive(door))
         ;
 }
 
 static void control_ready(struct door_watch *watch, uint32_t events)
 {
     (void)events;
-    door_control_drain((struct door *)((char *)watch - offsetof(struct door, control)));
+    while (receive((struct door *)((char *)watch - offsetof(struct door, control))))
+        ;
 }
 
 bool door_control_watch(struct door *door, int fd)

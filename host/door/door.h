@@ -58,8 +58,8 @@ struct door {
 
 /* ---- the host's orders (control.c) ---- */
 
-/* Whatever the host has sent so far is done.  A guest may be quicker than the order that
- * lets its run begin: who finds `running` false calls this and looks again. */
+/* What the host has sent so far is done, up to the order that lets a run begin: a guest may
+ * be quicker than it.  Who finds `running` false calls this and looks again. */
 void door_control_drain(struct door *door);
 
 /* ---- the process (cage.c) ---- */
@@ -71,7 +71,10 @@ NACRE_MUST_CHECK enum nacre_status door_cage_close(struct nacre_error *err);
 /* The system's CA certificates in one file; NULL: there is none. */
 const char *door_ca_bundle(void);
 
-/* Memory that is locked, in no dump and wiped; NULL when it can't be had.  For values. */
+/* Memory that is locked, in no dump and wiped; NULL when it can't be had.  For values and
+ * what they are put into; before door_locked_begin() there are none, and nothing is locked:
+ * a door without secrets needs no limit on locked memory. */
+void door_locked_begin(void);
 void *door_locked_new(size_t count);
 void door_locked_free(void *bytes, size_t count); /* accepts NULL */
 

@@ -70,8 +70,9 @@ void fetch_check(struct door_fetch *fetch)
 
 /* ---- what it would carry out ---- */
 
+/* `again`: of what was looked at in another form, of which only a refusal counts. */
 static bool scan(struct door_fetch *fetch, const char *where, const void *bytes,
-                 size_t count)
+                 size_t count, bool again)
 {
     struct nacre_leak_counts counts = { 0 };
     struct nacre_egress_verdict verdict = { .code = "leak",
@@ -81,6 +82,8 @@ static bool scan(struct door_fetch *fetch, const char *where, const void *bytes,
     if (count == 0)
         return true;
     worst = nacre_leaks_find(fetch->door->leaks, bytes, count, &counts);
+    if (again && worst < NACRE_LEAK_REDACT)
+        return true;
     if (!door_leaked(fetch->door, &counts, worst))
         return true;
     (void)snprintf(verdict.text, sizeof(verdict.text),
@@ -117,8 +120,7 @@ static size_t decode(char *text, size_t count)
     return used;
 }
 
-/* As it was written and as it is read, so that no spelling hides a pattern.  Findings of
- * the second look alone are counted: one that both see is one. */
+/* As it was written and as it is read, so that no spelling hides a pattern. */
 static bool scan_url(struct door_fetch *fetch)
 {
     char text[URL_TEXT];
@@ -129,11 +131,9 @@ static bool scan_url(struct door_fetch *fetch)
         return false;
     }
     count = strlen(text);
-    if (!memchr(text, '%', count))
-        return scan(fetch, "URL", text, count);
-    if (!scan(fetch, "URL", text, count))
-        return false;
-    return scan(fetch, "URL", text, decode(text, count));
+    return scan(fetch, "URL", text, count, false) &&
+           (!memchr(text, '%', count) ||
+            scan(fetch, "URL", text, decode(text, count), true));
 }
 
 static bool scan_fields(struct door_fetch *fetch)
@@ -142,14 +142,14 @@ static bool scan_fields(struct door_fetch *fetch)
     size_t left = fetch->headers.size;
     struct door_field field;
 
-    if (!scan(fetch, "headers", at, left))
+    if (!scan(fetch, "headers", at, left, false))
         return false;
     while (door_field_next(&at, &left, &field) == DOOR_NEXT_FIELD) {
         NACRE_AUTO(door_locked_clear) struct door_locked inside = { 0 };
 
         if (door_field_is(&field, "Authorization") &&
             door_basic_read(field.value, field.value_size, &inside) &&
-            !scan(fetch, "Authorization header", inside.bytes, inside.size))
+            !scan(fetch, "Authorization header", inside.bytes, inside.size, true))
             return false;
     }
     return true;
@@ -163,7 +163,8 @@ static bool scan_all(struct door_fetch *fetch)
         return false;
     if (fetch->record.hops > 0)
         return true; /* the rest is what it was on the first hop */
-    return scan_fields(fetch) && scan(fetch, "body", fetch->body.bytes, fetch->body.size);
+    return scan_fields(fetch) &&
+           scan(fetch, "body", fetch->body.bytes, fetch->body.size, false);
 }
 
 /* ---- a hop ---- */

@@ -288,9 +288,12 @@ static bool set_limits(CURL *easy, const struct door_fetch *fetch)
 
     if (left_ms > INT32_MAX)
         left_ms = INT32_MAX;
+    /* A body that is announced as too large is not begun; of HEAD none comes. */
+    if (strcmp(fetch->method, "HEAD") != 0 &&
+        !SET(MAXFILESIZE_LARGE, (curl_off_t)door->egress.limits.body_bytes_max))
+        return false;
     return SET(TIMEOUT_MS, (long)left_ms) && SET(CONNECTTIMEOUT_MS, CONNECT_MS) &&
-           SET(BUFFERSIZE, BUFFER_BYTES) &&
-           SET(MAXFILESIZE_LARGE, (curl_off_t)door->egress.limits.body_bytes_max);
+           SET(BUFFERSIZE, BUFFER_BYTES);
 }
 
 static bool set_calls(CURL *easy, struct door_fetch *fetch)

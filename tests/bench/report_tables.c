@@ -75,6 +75,15 @@ static const struct row level_rows[] = {
     { 0 }
 };
 
+static const struct row request_rows[] = {
+    { "https.door.fresh", "through a door, a new connection each" },
+    { "https.curl.fresh", "plain libcurl, a new connection each" },
+    { "https.curl.new", "plain libcurl, a new handle each" },
+    { "https.door.kept", "through a door, a connection that is kept" },
+    { "https.curl.kept", "plain libcurl, a connection that is kept" },
+    { 0 }
+};
+
 static const struct column file_columns[] = {
     { "read_4k_ns", "read 4 KiB", US, 1 }, { "read_64k_ns", "read 64 KiB", US, 1 },
     { "write_4k_ns", "write 4 KiB", US, 1 }, { "write_64k_ns", "write 64 KiB", US, 1 },
@@ -131,6 +140,11 @@ const struct section report_sections[] = {
       "An engine of the bench's own with runc, the same image and the same limits. Each "
       "container of nacre's is read back twice before anything runs in it.",
       cold_columns, container_rows },
+    { "An HTTPS request",
+      "In the test network, whose servers are on this machine. The door judges, asks the "
+      "name servers for each request, scans by 22 patterns, and is a process of its own; "
+      "libcurl asks them once a minute.",
+      cold_columns, request_rows },
     { "Files, µs for each operation", "Measured inside the guest, by its own clock.",
       file_columns, file_rows },
     { "Throughput, calls per second", "Each client a thread; audit records on.",
@@ -172,6 +186,8 @@ const struct aim report_aims[] = {
       "fresh.nacre", "p50_ns", "fresh.docker.run", "p50_ns", false, 1.0 },
     { "a container of its own, nacre run against docker run",
       "fresh.program", "p50_ns", "fresh.docker.run", "p50_ns", false, 1.0 },
+    { "an HTTPS request through a door against plain libcurl, a new connection each",
+      "https.door.fresh", "p50_ns", "https.curl.fresh", "p50_ns", false, 1.1 },
     { "reading 4 KiB: the engine's WASI against nacre",
       "file.engine", "read_4k_ns", "file.nacre", "read_4k_ns", true, 10.0 },
     { "reading 64 KiB: the engine's WASI against nacre",

@@ -18,7 +18,8 @@ peers=(call.extism.fresh call.extism.warm call.docker.exec call.docker.run
     cold.wasmtime cold.wasmtime.dir cold.bwrap live.worker live.inprocess
     process.nacre process.nacre.quiet process.nacre.limited process.program process.bwrap
     warm.nacre warm.nacre.quiet warm.program warm.api.exec warm.docker.exec fresh.nacre
-    fresh.program fresh.docker.run)
+    fresh.program fresh.docker.run https.door.fresh https.curl.fresh https.curl.new
+    https.door.kept https.curl.kept)
 ours=(call.worker call.worker.quiet call.inprocess call.inprocess.quiet call.engine.sink
     call.engine.null call.engine.pipe call.engine.file call.engine.callback cold.nacre
     cold.nacre.workspace cold.true file.nacre file.engine file.native clients.worker
@@ -68,14 +69,14 @@ known() { # FACTOR: each row's figures, nacre's times multiplied
     local row metric
     for row in "${ours[@]}" "${peers[@]}"; do
         case $row in
-        call.* | cold.* | process.* | warm.* | fresh.*) metrics='p50_ns p99_ns' ;;
+        call.* | cold.* | process.* | warm.* | fresh.* | https.*) metrics='p50_ns p99_ns' ;;
         file.*) metrics='read_4k_ns read_64k_ns write_4k_ns write_64k_ns open_close_ns' ;;
         clients.*) metrics='per_s_1 per_s_2 per_s_8' ;;
         live.*) metrics=bytes ;;
         esac
         for metric in $metrics; do
             case $row in
-            call.worker* | call.inprocess* | *.nacre* | *.program) values="2 4 100" ;;
+            call.worker* | call.inprocess* | *.nacre* | *.program | *.door.*) values="2 4 100" ;;
             *) values="$((2 * $1)) $((4 * $1)) $((100 * $1))" ;;
             esac
             for value in $values; do printf '%s\t%s\t%s\n' "$row" "$metric" "$value"; done
@@ -83,7 +84,7 @@ known() { # FACTOR: each row's figures, nacre's times multiplied
     done
 }
 known 40 | report || fail "known findings were refused: $(<"$scratch/said")"
-[[ $(grep -c '| met |$' "$scratch/result.md") == 17 ]] ||
+[[ $(grep -c '| met |$' "$scratch/result.md") == 18 ]] ||
     fail "forty times better is not met"
 grep -q '"median": 4.0' "$scratch/result.json" || fail "the median is wrong"
 known 1 | report || fail "known findings were refused: $(<"$scratch/said")"

@@ -184,6 +184,7 @@ done
 # ---- N26: limits ----
 passes "large enough" "${hosts[@]}" --quiet GET 'https://api.example.com/huge?n=8000000'
 has "all of it" "$said" "ok 200 8000000"
+passes "HEAD of something large" "${hosts[@]}" --quiet HEAD 'https://api.example.com/huge?n=9000000'
 for path in 'huge?n=9000000' 'gzip-bomb?n=300000000' 'deflate-bomb?n=300000000'; do
     ask "${hosts[@]}" --quiet GET "https://api.example.com/$path"
     is "N26 $path" "$(code)" too-large
@@ -263,6 +264,8 @@ has "leak is told" "$(kept leaks)" " leak"
 denied bad-request "encoded body" "${hosts[@]}" --scan --body x POST https://api.example.com/ 'Content-Encoding: gzip'
 denied leak "leak in a name" --all "${secret[@]}" --scan GET https://value-of-the-key.example.com/
 is "leak in a name: no query" "$(count_queries)" 0
+ask "${hosts[@]}" --scan --quiet GET "https://api.example.com/a%20b" "Authorization: Bearer abcdefghijklmnopqrstuvwxyz012345"
+is "a warning is sent and counted" "$(code) $(kept leaks)" "ok leaks 0 0 0 1"
 passes "no leak" "${hosts[@]}" "${secret[@]}" --scan --quiet --body innocent POST https://api.example.com/ 'X-Key: {{secret:KEY}}'
 ask "${hosts[@]}" "${secret[@]}" --scan GET "$(to 302 'https://other.example.org/?k=')value-of-the-key"
 is "asked for as it is" "$(code)" leak

@@ -27,6 +27,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "door_line.h"
 #include "nacre/clock.h"
 #include "nacre/door.h"
 #include "nacre/door_wire.h"
@@ -224,75 +225,6 @@ static void read_words(int argc, char **argv)
     }
 }
 
-/* ---- the wire ---- */
-
-static void send_all(int fd, const void *bytes, size_t count)
-{
-    const char *at = bytes;
-
-    while (count > 0) {
-        ssize_t sent = send(fd, at, count, MSG_NOSIGNAL);
-
-        if (sent <= 0)
-            die("the line is cut", NULL);
-        at += sent;
-        count -= (size_t)sent;
-    }
-}
-
-static char *receive(int fd, struct nacre_door_message *message)
-{
-    char *bytes;
-
-    if (recv(fd, message, sizeof(*message), MSG_WAITALL) != sizeof(*message))
-        die("the line is cut", NULL);
-    bytes = calloc(1, (size_t)message->size + 1);
-    if (!bytes || (message->size > 0 &&
-                   recv(fd, bytes, message->size, MSG_WAITALL) != (ssize_t)message->size))
-        die("the line is cut", NULL);
-    return bytes;
-}
-
-static char *question(int fd)
-{
-    struct nacre_door_ask sizes = { (uint32_t)strlen(asked.method),
-                                    (uint32_t)strlen(asked.url),
-                                    (uint32_t)asked.headers.size,
-                                    (uint32_t)asked.body_bytes };
-    struct nacre_door_message message = { .what = NACRE_DOOR_ASK };
-
-    message.size = (uint32_t)sizeof(sizes) + sizes.method_size + sizes.url_size +
-                   sizes.headers_size + sizes.body_size;
-    send_all(fd, &message, sizeof(message));
-    send_all(fd, &sizes, sizeof(sizes));
-    send_all(fd, asked.method, sizes.method_size);
-    send_all(fd, asked.url, sizes.url_size);
-    send_all(fd, asked.headers.bytes, asked.headers.size);
-    send_all(fd, asked.body, asked.body_bytes);
-    return NULL;
-}
-
-/* Returns the code with which the body ended. */
-static uint32_t read_body(int fd, uint32_t handle, struct nacre_buf *body, char **ret_text)
-{
-    for (;;) {
-        struct nacre_door_message message = { .what = NACRE_DOOR_READ, .handle = handle,
-                                              .number = 100000 };
-        struct nacre_error err;
-        char *bytes;
-
-        send_all(fd, &message, sizeof(message));
-        bytes = receive(fd, &message);
-        if (message.code != NACRE_HTTP_OK || message.size == 0) {
-            *ret_text = bytes;
-            return message.code;
-        }
-        if (nacre_buf_add(body, bytes, message.size, &err) != NACRE_OK)
-            die("body", &err);
-        free(bytes);
-    }
-}
-
 static void ask_once(int fd)
 {
     static const char *const names[] = {
@@ -300,27 +232,19 @@ static void ask_once(int fd)
         NACRE_HTTP_CODE_MAP(X)
 #undef X
     };
-    struct nacre_door_message message, close_it = { .what = NACRE_DOOR_CLOSE };
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf body = NACRE_BUF((size_t)512 << 20);
-    NACRE_AUTO(nacre_heap_guard) char *headers = NULL;
-    NACRE_AUTO(nacre_heap_guard) char *text = NULL;
-    uint32_t code, status;
+    struct door_line_request request = { asked.method, asked.url, asked.headers.bytes,
+                                         asked.headers.size, asked.body,
+                                         asked.body_bytes };
+    struct door_line_answer answer = { .body = NACRE_BUF((size_t)512 << 20) };
 
-    (void)question(fd);
-    headers = receive(fd, &message);
-    if (message.code != NACRE_HTTP_OK) {
-        (void)printf("%s 0 0\n%s\n", names[message.code], headers);
-        return;
-    }
-    status = message.number;
-    close_it.handle = message.handle;
-    code = read_body(fd, message.handle, &body, &text);
-    (void)printf("%s %u %zu\n", names[code], status, body.size);
-    if (code != NACRE_HTTP_OK)
-        (void)printf("%s\n", text);
+    door_line_ask(fd, &request, &answer);
+    (void)printf("%s %u %zu\n", names[answer.code], answer.status, answer.body.size);
+    if (answer.code != NACRE_HTTP_OK)
+        (void)printf("%s\n", answer.text);
     else if (!asked.quiet)
-        (void)printf("%s\n%s\n", headers, body.bytes ? body.bytes : "");
-    send_all(fd, &close_it, sizeof(close_it));
+        (void)printf("%s\n%s\n", answer.text, answer.body.bytes ? answer.body.bytes : "");
+    free(answer.text);
+    nacre_buf_clear(&answer.body);
 }
 
 static void show(const struct nacre_result *result)
