@@ -40,7 +40,7 @@ refused() {
     [[ $status != 0 ]] || wrong "$what" "$said" "a failure"
     has "$what: kept" "$(<"$DOOR_KEPT")" "$code"
     is "$what: requests" "$(count_requests)" 0
-    is "$what: hellos and more" "$(count_events event=hello)" 0
+    is "$what: handshakes" "$(count_events event=tls)$(count_events event=tls-error sni=*)" 00
 }
 ways=(--tunnel api.example.com --upgrade other.example.org --intercept four.example.com)
 direct=(env -u HTTP_PROXY -u HTTPS_PROXY -u http_proxy -u https_proxy)
