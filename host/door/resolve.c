@@ -31,6 +31,7 @@ struct door_resolver {
     ares_channel channel;
     struct door_timer timer;
     struct ares_watch *watches;
+    struct door_lookup *under_way;
 };
 
 struct door_lookup {
@@ -39,6 +40,7 @@ struct door_lookup {
     char name[NACRE_NAME_SIZE];
     door_looked_up *done;
     void *data;
+    struct door_lookup *next; /* of those under way */
     bool asked;     /* c-ares has a call back to make, which frees it if `freed` */
     bool freed, answered;
     enum nacre_http_code code;
@@ -246,22 +248,58 @@ static void judge_all(struct door_lookup *lookup, const struct ares_addrinfo *an
         fail(lookup, ARES_ENODATA);
 }
 
+static void take_out(struct door_lookup *lookup)
+{
+    struct door_lookup **at = &lookup->door->resolver->under_way;
+
+    while (*at && *at != lookup)
+        at = &(*at)->next;
+    if (*at)
+        *at = lookup->next;
+}
+
+static void settle(struct door_lookup *lookup, int failed,
+                   const struct ares_addrinfo *answer)
+{
+    if (lookup->answered)
+        return;
+    if (failed)
+        fail(lookup, failed);
+    else
+        judge_all(lookup, answer);
+    tell_soon(lookup);
+}
+
+/* The answer is also of those that asked for the same name meanwhile; each judges it. */
 static void answered(void *data, int failed, int timeouts, struct ares_addrinfo *answer)
 {
-    struct door_lookup *lookup = data;
+    struct door_lookup *lookup = data, *next;
 
     (void)timeouts;
     lookup->asked = false;
-    if (lookup->freed) {
-        free(lookup);
-    } else if (!lookup->answered) {
-        if (failed)
-            fail(lookup, failed);
-        else
-            judge_all(lookup, answer);
-        tell_soon(lookup);
+    take_out(lookup);
+    for (struct door_lookup *at = lookup->door->resolver->under_way; at; at = next) {
+        next = at->next;
+        if (at->asked || strcmp(at->name, lookup->name) != 0)
+            continue;
+        take_out(at);
+        settle(at, failed, answer);
     }
+    if (lookup->freed)
+        free(lookup);
+    else
+        settle(lookup, failed, answer);
     ares_freeaddrinfo(answer);
+}
+
+/* A crowd of connections to one host is one question, not hundreds: a name server would
+ * drop most of them. */
+static bool is_asked_already(const struct door_lookup *lookup)
+{
+    for (struct door_lookup *at = lookup->door->resolver->under_way; at; at = at->next)
+        if (at->asked && strcmp(at->name, lookup->name) == 0)
+            return true;
+    return false;
 }
 
 /* The host's own answers for a name: told from outside, judged all the same. */
@@ -312,9 +350,13 @@ enum nacre_status door_lookup(struct door *door, const char *name, door_looked_u
         tell_soon(lookup);
         return NACRE_OK;
     }
-    lookup->asked = true;
     door_timer_set(door->loop, &lookup->timer,
                    until_ns < door->deadline_ns ? until_ns : door->deadline_ns);
+    lookup->asked = !is_asked_already(lookup);
+    lookup->next = door->resolver->under_way;
+    door->resolver->under_way = lookup;
+    if (!lookup->asked)
+        return NACRE_OK;
     /* NOSORT: to sort them c-ares would connect sockets to what is not judged yet. */
     ares_getaddrinfo(door->resolver->channel, name, NULL, &hints, answered, lookup);
     set_timer(door->resolver);
@@ -326,8 +368,10 @@ void door_lookup_free(struct door_lookup *lookup)
     if (!lookup)
         return;
     door_timer_set(lookup->door->loop, &lookup->timer, 0);
-    if (lookup->asked)
+    if (lookup->asked) {
         lookup->freed = true;
-    else
-        free(lookup);
+        return;
+    }
+    take_out(lookup);
+    free(lookup);
 }

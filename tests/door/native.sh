@@ -204,6 +204,17 @@ for url in http://api.example.com https://api.example.com http://other.example.o
     is "body $url: bytes" "$(count_events event=request body_bytes=3000000)" 1
 done
 
+# ---- many at once, of which none waits for another ----
+ulimit -n 4096
+passes "500 at once" "${ways[@]}" --ms 120000 -- python3 "$here/many.py" 500
+has "500 requests at once" "$said" "by_proxy 500 500"
+has "500 tunnels at once" "$said" "by_tunnel 500 500"
+is "500 at once: arrived" "$(count_requests api.example.com)" 1000
+passes "more than may be at once wait" "${ways[@]}" --connections 20 -- bash -c \
+    'for i in {1..60}; do curl -sSf --max-time 20 http://api.example.com/slow?ms=100 & done
+    for i in {1..60}; do wait -n || exit 1; done'
+is "more than may be at once: arrived" "$(count_requests api.example.com)" 60
+
 # ---- the run's end ----
 SECONDS=0
 through "${ways[@]}" --ms 1000 -- "${curl[@]}" http://api.example.com/stall
