@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -23,16 +25,12 @@ enum nacre_status door_process_find(const char *program, char ret_path[DOOR_PATH
                                     struct nacre_error *err)
 {
     static const char *const places[] = { "nacre-door", "../libexec/nacre/nacre-door" };
-    char self[NACRE_PATH_MAX];
-    ssize_t got = program ? 0 : readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char real[PATH_MAX]; /* the nacre program calls itself /proc/self/exe */
     const char *slash;
 
-    if (got < 0)
+    program = realpath(program ? program : "/proc/self/exe", real);
+    if (!program)
         return nacre_fail(err, NACRE_ERR_IO, "where is this program?");
-    if (!program) {
-        self[got] = '\0';
-        program = self;
-    }
     slash = strrchr(program, '/');
     for (size_t i = 0; i < NACRE_COUNT(places); i++) {
         NACRE_AUTO(nacre_heap_guard) char *absolute = NULL; /* it starts in / */
