@@ -1,5 +1,5 @@
-/* Trusts the plan and the host's door.  Of a sandbox it takes sockets, from a launcher that
- * no guest has met. */
+/* Trusts the plan and the host's door.  Of a sandbox it takes sockets, from a launcher
+ * that no guest has met. */
 #include "nt_door.h"
 
 #include <assert.h>

@@ -130,7 +130,7 @@ static bool hear_within(struct fake_init *self, int wait_ms, struct frame *ret_f
 
 /* ---- what is carried ---- */
 
-/* Says `data` bytes in pieces over one connection, within credit, and hears them again. */
+/* Says a mebibyte in pieces over one connection, within credit, and hears it again. */
 static void talks(struct fake_init *self)
 {
     enum { TOTAL = 1 << 20 };
