@@ -23,16 +23,14 @@ enum nacre_status door_process_find(const char *program, char ret_path[DOOR_PATH
                                     struct nacre_error *err)
 {
     static const char *const places[] = { "nacre-door", "../libexec/nacre/nacre-door" };
-    char self[NACRE_PATH_MAX];
-    ssize_t got = program ? 0 : readlink("/proc/self/exe", self, sizeof(self) - 1);
+    /* A caller may name it by /proc/self/exe, or by a link to where it is installed. */
+    NACRE_AUTO(nacre_heap_guard)
+    char *real = realpath(program ? program : "/proc/self/exe", NULL);
     const char *slash;
 
-    if (got < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "where is this program?");
-    if (!program) {
-        self[got] = '\0';
-        program = self;
-    }
+    if (!real)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "where is the nacre program?");
+    program = real;
     slash = strrchr(program, '/');
     for (size_t i = 0; i < NACRE_COUNT(places); i++) {
         NACRE_AUTO(nacre_heap_guard) char *absolute = NULL; /* it starts in / */
