@@ -54,7 +54,8 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
         struct nacre_answer answer = { 0 };
         struct nacre_error err;
 
-        if (!denial->path[0] ||
+        /* What is no path is a host, and the door knew the rule. */
+        if (denial->path[0] != '/' ||
             nacre_explain_path(record->policy, record->request, denial->path, false,
                                &answer, &err) != NACRE_OK)
             continue;
