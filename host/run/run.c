@@ -54,7 +54,11 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
         struct nacre_answer answer = { 0 };
         struct nacre_error err;
 
+<<<<<<< ours
         /* Guest paths are absolute; a host that the door refused is none. */
+=======
+        /* What is no path is a host, and the door knew the rule. */
+>>>>>>> theirs
         if (denial->path[0] != '/' ||
             nacre_explain_path(record->policy, record->request, denial->path, false,
                                &answer, &err) != NACRE_OK)

@@ -3,6 +3,7 @@
  * on their behalf, what they hear of it, and what is refused before anything is asked.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -546,13 +547,34 @@ static void who_comes_through_a_listening_socket_waits_in_its_queue(void **state
     close(first);
     door_world_settle();
     assert_true(contains(door_world_hear(second), "HTTP/1.1 403 "));
-    door_clients_end(&world.door); /* the listening socket stays */
-    door_world_settle();
     close(second);
     second = dial(port);
     door_world_say(second, GET("evil.example", "/2"));
     assert_true(contains(door_world_hear(second), "HTTP/1.1 403 "));
     close(second);
+}
+
+/* It is of a sandbox that is gone, whose network must not live on in a door that waits. */
+static void a_listening_socket_goes_with_the_run(void **state)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    uint16_t port;
+    int server = door_world_server(&port), fd;
+
+    (void)state;
+    door_proxy_serve(&world.door, server, NACRE_DOOR_PROXY | NACRE_DOOR_LISTEN);
+    fd = dial(port);
+    door_world_say(fd, GET("evil.example", "/2"));
+    assert_true(contains(door_world_hear(fd), "HTTP/1.1 403 "));
+    close(fd);
+    door_clients_end(&world.door);
+    door_world_settle();
+    to.sin_port = htons(port);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), -1);
+    assert_int_equal(errno, ECONNREFUSED);
+    close(fd);
 }
 
 static void five_hundred_are_served_at_once(void **state)
@@ -640,6 +662,7 @@ int main(void)
         T(nothing_outlives_the_run),
         T(who_is_one_too_many_waits_for_a_place),
         T(who_comes_through_a_listening_socket_waits_in_its_queue),
+        T(a_listening_socket_goes_with_the_run),
         T(five_hundred_are_served_at_once),
         T(the_want_of_memory_ends_a_connection_and_no_more),
     };
