@@ -9,6 +9,7 @@
 
 #include "nacre/intent.h"
 #include "nacre/own.h"
+#include "nacre/secrets.h"
 #include "nacre/text.h"
 #include "pump.h"
 #include "report.h"
@@ -55,6 +56,11 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_USER_INPUT] = { "--user-input", .kind = CLI_TEXT, .value = "FILE",
                              .offer = CLI_OFFER_FILES,
                              .help = "what the person said, as the intent has it" },
+    [RUN_OPT_SECRET] = CLI_OPTION_SECRET,
+    [RUN_OPT_TOKEN] = CLI_OPTION_TOKEN,
+    [RUN_OPT_TOKEN_MS] = { "--token-ttl-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
+                           .max = NACRE_TOKEN_MS_MAX,
+                           .help = "how long each token lives (default: as the run may)" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -186,6 +192,8 @@ static enum nacre_status make_request(const struct cli_args *args,
                                         &run->user_input, &request->user_input, err);
     if (status != NACRE_OK)
         return status;
+    cli_request_secrets(&run->request, &values[RUN_OPT_SECRET], &values[RUN_OPT_TOKEN],
+                        &values[RUN_OPT_TOKEN_MS]);
     request->arguments = operands->arguments;
     request->input_fd = run->input_fd >= 0 ? run->input_fd : STDIN_FILENO;
     request->fuel = values[RUN_OPT_FUEL].number;

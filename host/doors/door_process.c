@@ -25,14 +25,6 @@ enum nacre_status door_process_find(const char *program, char ret_path[DOOR_PATH
                                     struct nacre_error *err)
 {
     static const char *const places[] = { "nacre-door", "../libexec/nacre/nacre-door" };
-<<<<<<< ours
-    char real[PATH_MAX]; /* the nacre program calls itself /proc/self/exe */
-    const char *slash;
-
-    program = realpath(program ? program : "/proc/self/exe", real);
-    if (!program)
-        return nacre_fail(err, NACRE_ERR_IO, "where is this program?");
-=======
     /* A caller may name it by /proc/self/exe, or by a link to where it is installed. */
     NACRE_AUTO(nacre_heap_guard)
     char *real = realpath(program ? program : "/proc/self/exe", NULL);
@@ -41,7 +33,6 @@ enum nacre_status door_process_find(const char *program, char ret_path[DOOR_PATH
     if (!real)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "where is the nacre program?");
     program = real;
->>>>>>> theirs
     slash = strrchr(program, '/');
     for (size_t i = 0; i < NACRE_COUNT(places); i++) {
         NACRE_AUTO(nacre_heap_guard) char *absolute = NULL; /* it starts in / */
