@@ -255,11 +255,12 @@ static void end_lanes(struct run_leaks *leaks, bool is_cut)
 enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status status,
                                 struct nacre_result *result, struct nacre_error *err)
 {
-    struct nacre_leak_tally *tally = &result->leaks;
+    struct nacre_leak_tally *tally;
     enum nacre_status scanned;
 
     if (!leaks)
         return status;
+    tally = &result->leaks;
     end_lanes(leaks, status != NACRE_OK || result->output_cut);
     if (status != NACRE_OK)
         clean_text(leaks, err->text, sizeof(err->text));
