@@ -54,6 +54,9 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_USER_INPUT] = { "--user-input", .kind = CLI_TEXT, .value = "FILE",
                              .offer = CLI_OFFER_FILES,
                              .help = "what the person said, as the intent has it" },
+    [RUN_OPT_SCAN_FILES] = { "--scan-files", .kind = CLI_FLAG,
+                             .help = "replace secrets in files that the run leaves in "
+                                     "writable mounts, and tell" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -192,6 +195,7 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->invoke = values[RUN_OPT_INVOKE].text;
     request->directory = values[RUN_OPT_DIRECTORY].text;
     request->image = values[RUN_OPT_IMAGE].text;
+    request->scan_files = values[RUN_OPT_SCAN_FILES].given;
     request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
     request->session = values[RUN_OPT_SESSION].text;
     request->agent = values[RUN_OPT_AGENT].text;

@@ -97,7 +97,8 @@ expect_json
 expect_out_lacks "$token"
 expect_out_has '"leak":false,"leaks":{"values":0,"blocked":0,"redacted":1,"warned":1}'
 
-printf -- '-----BEGIN PRIVATE''%s-----\n%s\n%s\n-----END PRIVATE KEY-----\nafter\n' ' KEY' \
+head='PRIVATE'; head+=' KEY'
+printf -- "-----BEGIN $head-----\n%s\n%s\n-----END $head-----\nafter\n" \
   MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7 qPZ+2/kTzVmRtWvY >text
 run run --policy scanned.yaml cat.wat
 expect_out $'[redacted:pem-private-key]\nafter'
@@ -106,6 +107,57 @@ run run --policy scanned.yaml --json cat.wat
 expect_out_has '"leak":true'
 expect_out_has '[redacted:pem-private-key]\nafter\n'
 input=/dev/null
+
+# Across the cut of max_output_bytes: half a token is a token's.
+sed 's/^    timeout_ms:.*/&\n    max_output_bytes: 12/' scanned.yaml >cut.yaml
+printf 'a %s b\n' "$token" >text
+input=text
+run run --policy cut.yaml cat.wat
+expect_status 153
+expect_out "a [redacted:github-token]"
+run run --policy cut.yaml --json cat.wat
+expect_status 153
+expect_out_lacks "${token:0:6}"
+input=/dev/null
+
+# ---- files ----
+
+# Writes the token to the file "left" in the first mount.
+cat >leave.wat <<END
+(module
+  $wasi "path_open" (func \$open
+    (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
+  $wasi "fd_write" (func \$write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 100) "left")
+  (data (i32.const 200) "$token")
+  (func (export "_start")
+    (if (call \$open (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 4)
+      (i32.const 1) (i64.const 64) (i64.const 64) (i32.const 0) (i32.const 16))
+      (then (unreachable)))
+    (i32.store (i32.const 0) (i32.const 200))
+    (i32.store (i32.const 4) (i32.const ${#token}))
+    (drop (call \$write (i32.load (i32.const 16)) (i32.const 0) (i32.const 1)
+      (i32.const 8)))))
+END
+mkdir files
+run run --policy scanned.yaml --workspace "$PWD/files" leave.wat
+expect_status 0
+checks=$((checks + 1))
+[[ $(<files/left) == "$token" ]] || fail "without --scan-files the file stays as it is"
+rm files/left
+run run --policy scanned.yaml --workspace "$PWD/files" --scan-files leave.wat
+expect_status 0
+expect_err_has "leak scan: /workspace/left: had secrets in it, which are replaced"
+checks=$((checks + 1))
+[[ $(<files/left) == "[redacted:github-token]" ]] || fail "the file is not clean"
+run run --policy scanned.yaml --workspace "$PWD/files" --scan-files --json leave.wat
+expect_json
+expect_out_has '"code":"leak-in-file"'
+expect_out_lacks "$token"
+run run --policy plain.yaml --workspace "$PWD/files" --scan-files leave.wat
+expect_status 125
+expect_err_has "there is nothing to look for in files"
 
 # The record counts, and has nothing of it.
 run audit show --json
