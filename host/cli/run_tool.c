@@ -61,6 +61,9 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_TOKEN_MS] = { "--token-ttl-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
                            .max = NACRE_TOKEN_MS_MAX,
                            .help = "how long each token lives (default: as the run may)" },
+    [RUN_OPT_SCAN_FILES] = { "--scan-files", .kind = CLI_FLAG,
+                             .help = "replace secrets in files that the run leaves in "
+                                     "writable mounts, and tell" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -201,6 +204,7 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->invoke = values[RUN_OPT_INVOKE].text;
     request->directory = values[RUN_OPT_DIRECTORY].text;
     request->image = values[RUN_OPT_IMAGE].text;
+    request->scan_files = values[RUN_OPT_SCAN_FILES].given;
     request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
     request->intercept = values[RUN_OPT_INTERCEPT].items;
     request->session = values[RUN_OPT_SESSION].text;

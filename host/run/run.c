@@ -70,14 +70,16 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
 }
 
 /* Ends in NACRE_OK with an outcome, or in a failure that is the host's. */
-static enum nacre_status run_planned(struct nacre_executor *executor,
+static enum nacre_status run_planned(struct nacre_engine *engine,
+                                     struct nacre_executor *executor,
                                      const struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
 {
     NACRE_AUTO(run_leaks_guard) struct run_leaks *leaks = NULL;
     struct nacre_request request;
     enum nacre_status status =
-        run_leaks_begin(record->plan, record->request, &request, &leaks, err);
+        run_leaks_begin(record->plan, record->request, engine->places.protected_paths,
+                        &request, &leaks, err);
 
     if (status != NACRE_OK)
         return status;
@@ -120,7 +122,7 @@ static enum nacre_status run_recorded(struct nacre_engine *engine,
         return nacre_fail_context(err,
                                   "nothing was run: the audit record can't be written");
     if (executor)
-        status = run_planned(executor, record, result, err);
+        status = run_planned(engine, executor, record, result, err);
     result->usage.wall_ns = nacre_clock_ns() - start_ns;
     if (engine->audit && nacre_audit_end(engine->audit, record,
                                          status == NACRE_OK ? result : NULL,
