@@ -5,6 +5,29 @@
 # a denial is judged by.  Each denial has its control beside it, which arrives.
 here=$(cd "$(dirname "$0")" && pwd)
 [[ ${NACRE_NET_LOG:-} ]] || exec "$here/../net/run" -- "$here/${0##*/}"
+
+# With AS=user and root's rights, once more by a user who has neither an account nor a
+# group, in the same network; what that user runs lies where it may go (WASMTIME is the
+# engine's library).
+as_user() {
+  local stage result=0
+  stage=$(mktemp -d "${TMPDIR:-/tmp}/nacre-user.XXXXXX")
+  mkdir -p "$stage/tests/e2e" "$stage/tmp"
+  cp -r "$here" "$here/../net" "$stage/tests/"
+  cp -r "$here/../e2e/cli" "$stage/tests/e2e/"
+  cp -r "$POLICIES" "$stage/policies"
+  cp "$NACRE" "$(dirname "$NACRE")/nacre-door" "$JSON_CHECK" "$GUESTS/fetch.wasm" \
+    "$WASMTIME" "$stage/"
+  chown -R 61234:61234 "$stage"
+  chmod 755 "$stage"
+  (cd "$stage" && setpriv --reuid 61234 --regid 61234 --clear-groups \
+    env AS= LD_LIBRARY_PATH="$stage" TMPDIR="$stage/tmp" NACRE="$stage/nacre" JSON_CHECK="$stage/json_check" \
+    POLICIES="$stage/policies" GUESTS="$stage" TOOLS="$stage" \
+    bash "$stage/tests/attack/${0##*/}") || result=$?
+  rm -rf "$stage"
+  exit "$result"
+}
+if [[ ${AS:-} == user && $EUID == 0 ]]; then as_user; fi
 source "$here/lib.sh"
 source "$here/../net/lib.sh"
 GUEST=$GUESTS/fetch.wasm
@@ -232,7 +255,7 @@ N13_https_never_goes_down_to_http() {
   arrives wasm 'http://api.example.com/redirect?to=https://api.example.com/x'
 }
 
-N14_a_stranger_with_a_certificate_of_his_own() {
+N37_a_stranger_with_a_certificate_of_his_own() {
   local name
   both allowlist '*.example.com'
   for name in untrusted expired misnamed; do
