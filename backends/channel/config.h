@@ -66,8 +66,8 @@ struct init_answer {
     size_t count; /* an answer may be cut: then it has exactly the ceiling's length */
 };
 
-/* A file that is there for one command: below START_FILES_DIR, of mode 0400, written before
- * the command is executed and gone when the last one with files has ended. */
+/* A file that is there for one command: below START_FILES_DIR, of mode 0400, written
+ * before the command is executed and gone when the last one with files has ended. */
 #define START_FILES_DIR "/run/secrets"
 #define START_CERTIFICATES_DIR "/run/nacre"
 #define START_CERTIFICATES START_CERTIFICATES_DIR "/ca.pem"

@@ -342,7 +342,7 @@ static bool set_layer(json_t *host, uint64_t bytes)
                                              json_sprintf("%" PRIu64, bytes)));
 }
 
-/* The engine mounts these two files over whatever the image has; so they are told to it. */
+/* The engine mounts these two files over whatever the image has: it is told of them. */
 static bool set_names(json_t *host, const struct nacre_plan *plan)
 {
     const struct nacre_egress *egress = &plan->egress;

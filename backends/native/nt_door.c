@@ -1,10 +1,11 @@
-/* Trusts the plan and the host's door.  Of a sandbox it takes sockets, from a launcher that
- * no guest has met. */
+/* Trusts the plan and the host's door.  Of a sandbox it takes sockets, from a launcher
+ * that no guest has met. */
 #include "nt_door.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "nacre/own.h"
 #include "pass.h"
@@ -17,18 +18,32 @@ static const int kinds[DOORWAY_COUNT] = {
     [DOORWAY_TLS] = NACRE_DOOR_TLS,
 };
 
+/* It may be tried again: once is enough to say why not. */
+static bool is_told(const struct nacre_executor *executor)
+{
+    for (uint32_t i = 0; i < atomic_load(&executor->mechanism_count); i++)
+        if (strcmp(executor->mechanisms[i].name, "egress") == 0)
+            return true;
+    return false;
+}
+
 void nt_door_probe(struct nacre_executor *executor, struct nacre_doors *doors,
                    pthread_mutex_t *lock)
 {
     struct nacre_error err;
 
     (void)pthread_mutex_lock(lock);
-    if (doors && !(atomic_load(&executor->features) & NACRE_FEATURE_EGRESS) &&
-        nacre_doors_probe(doors, &err) == NACRE_OK) {
+    if (!doors || atomic_load(&executor->features) & NACRE_FEATURE_EGRESS) {
+        (void)pthread_mutex_unlock(lock);
+        return;
+    }
+    if (nacre_doors_probe(doors, &err) == NACRE_OK) {
         nacre_mechanism_add(executor, "egress", true,
                             "a door on loopback to nacre-door: a proxy, and allowed "
                             "names; no other way out");
         atomic_fetch_or(&executor->features, NACRE_FEATURE_EGRESS);
+    } else if (!is_told(executor)) {
+        nacre_mechanism_add(executor, "egress", false, "%.180s", err.text);
     }
     (void)pthread_mutex_unlock(lock);
 }

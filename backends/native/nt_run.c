@@ -274,7 +274,8 @@ static void hand_connections_on(struct call *call)
     const struct nt_command *command = call->command;
     int kind, fd;
 
-    while (command->connected && nt_doorway_next(call->box, &kind, &fd)) {
+    while (command->connected && !is_over(call) &&
+           nt_doorway_next(call->box, &kind, &fd)) {
         unlock(call);
         command->connected(command->connected_data, kind, fd);
         lock(call);

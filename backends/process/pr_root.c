@@ -23,10 +23,10 @@ const struct pr_root_entry pr_root[] = {
     { "lib32", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, RUN, 0, "the host's libraries" },
     { "lib64", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, RUN, 0, "the host's libraries" },
 
-    { "etc/ld.so.cache", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "where libraries lie" },
-    { "etc/ld.so.conf", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "where libraries lie" },
-    { "etc/ld.so.conf.d", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "where libraries lie" },
-    { "etc/alternatives", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "names of programs" },
+    { "etc/ld.so.cache", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "libraries" },
+    { "etc/ld.so.conf", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "libraries" },
+    { "etc/ld.so.conf.d", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "libraries" },
+    { "etc/alternatives", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "programs" },
     { "etc/ssl/certs", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "certificates" },
     { "etc/ca-certificates", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "certificates" },
     { "etc/pki/tls/certs", PR_IN_OWN, PR_ROOT_HOST, NULL, NULL, 0, 0, "certificates" },
@@ -42,7 +42,7 @@ const struct pr_root_entry pr_root[] = {
       "no name server, or the door's own" },
     { "etc/hostname", PR_IN_OWN, PR_ROOT_FILE, "nacre\n", NULL, 0, 0444, "its name" },
 
-    { "proc", PR_IN_BOTH, PR_ROOT_PROC, NULL, NULL, CHANGE, 0, "its own processes alone" },
+    { "proc", PR_IN_BOTH, PR_ROOT_PROC, NULL, NULL, CHANGE, 0, "its own processes" },
     /* What the engine of containers masks too. */
     { "proc/acpi", PR_IN_BOTH, PR_ROOT_COVER, NULL, NULL, 0, 0, "of the host" },
     { "proc/asound", PR_IN_BOTH, PR_ROOT_COVER, NULL, NULL, 0, 0, "of the host" },
@@ -78,7 +78,8 @@ const struct pr_root_entry pr_root[] = {
     { "dev/full", PR_IN_BOTH, PR_ROOT_DEVICE, NULL, NULL, CHANGE, 0, "device" },
     { "dev/random", PR_IN_BOTH, PR_ROOT_DEVICE, NULL, NULL, CHANGE, 0, "device" },
     { "dev/urandom", PR_IN_BOTH, PR_ROOT_DEVICE, NULL, NULL, CHANGE, 0, "device" },
-    { "dev/tty", PR_IN_BOTH, PR_ROOT_DEVICE, NULL, NULL, CHANGE | SPEC_MAY_IOCTL, 0, "device" },
+    { "dev/tty", PR_IN_BOTH, PR_ROOT_DEVICE, NULL, NULL, CHANGE | SPEC_MAY_IOCTL, 0,
+      "device" },
     { "dev/fd", PR_IN_BOTH, PR_ROOT_LINK, "/proc/self/fd", NULL, 0, 0, "link" },
     { "dev/stdin", PR_IN_BOTH, PR_ROOT_LINK, "/proc/self/fd/0", NULL, 0, 0, "link" },
     { "dev/stdout", PR_IN_BOTH, PR_ROOT_LINK, "/proc/self/fd/1", NULL, 0, 0, "link" },

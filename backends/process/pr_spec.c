@@ -8,11 +8,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "doorway.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
+#include "pr_making.h"
 #include "pr_mountinfo.h"
-#include "pr_root.h"
 
 #define OPS_MAX 65536
 #define MAY_RUN (SPEC_MAY_READ | SPEC_MAY_EXECUTE)
@@ -26,21 +25,13 @@ void pr_spec_clear(struct pr_spec *spec)
     *spec = (struct pr_spec){ 0 };
 }
 
-/* A spec in the making: the first failure sticks. */
-struct making {
-    const struct pr_spec_input *input;
-    struct pr_spec *spec;
-    enum nacre_status status;
-    struct nacre_error *err;
-};
-
-static void fail_memory(struct making *making)
+void pr_no_memory(struct pr_making *making)
 {
     if (making->status == NACRE_OK)
         making->status = nacre_fail(making->err, NACRE_ERR_MEMORY, "a sandbox's spec");
 }
 
-static const char *keep(struct making *making, const char *text)
+static const char *keep(struct pr_making *making, const char *text)
 {
     struct pr_spec *spec = making->spec;
     char *copy = strdup(text);
@@ -56,15 +47,14 @@ static const char *keep(struct making *making, const char *text)
     }
     if (!copy || spec->text_count == spec->text_room) {
         free(copy);
-        fail_memory(making);
+        pr_no_memory(making);
         return "";
     }
     spec->texts[spec->text_count++] = copy;
     return copy;
 }
 
-/* Texts of `op` are copied. */
-static void add(struct making *making, struct spec_op op)
+void pr_add(struct pr_making *making, struct spec_op op)
 {
     struct pr_spec *spec = making->spec;
 
@@ -81,7 +71,7 @@ static void add(struct making *making, struct spec_op op)
         making->status = nacre_fail(making->err, NACRE_ERR_TOO_BIG,
                                     "over %d mounts and denied paths", OPS_MAX);
     else if (spec->op_count == spec->op_room)
-        fail_memory(making);
+        pr_no_memory(making);
     if (making->status != NACRE_OK)
         return;
     op.text = op.text ? keep(making, op.text) : "";
@@ -89,7 +79,7 @@ static void add(struct making *making, struct spec_op op)
     spec->ops[spec->op_count++] = op;
 }
 
-static uint64_t add_fd(struct making *making, int fd)
+uint64_t pr_add_fd(struct pr_making *making, int fd)
 {
     struct pr_spec *spec = making->spec;
 
@@ -103,7 +93,7 @@ static uint64_t add_fd(struct making *making, int fd)
     return spec->fd_count++;
 }
 
-static void identify(struct making *making, int fd, struct spec_op *op)
+static void identify(struct pr_making *making, int fd, struct spec_op *op)
 {
     struct stat info;
 
@@ -114,205 +104,6 @@ static void identify(struct making *making, int fd, struct spec_op *op)
     }
     op->device = info.st_dev;
     op->inode = info.st_ino;
-}
-
-/* ---- the built-in part of the root ---- */
-
-/* `top` above `path`, or the same, both without a slash at the start. */
-static bool is_at_or_below(const char *path, const char *top)
-{
-    size_t length = strlen(top);
-
-    return strncmp(path, top, length) == 0 && (path[length] == '/' || !path[length]);
-}
-
-static bool is_mounted(const struct nacre_plan *plan, const char *target)
-{
-    for (uint32_t i = 0; i < plan->mount_count; i++)
-        if (strcmp(plan->mounts[i].guest + 1, target) == 0)
-            return true;
-    return false;
-}
-
-static void add_host(struct making *making, const struct pr_root_entry *entry)
-{
-    char path[64], link[NACRE_PATH_MAX];
-    struct spec_op op = { .kind = SPEC_TREE,
-                          .fd = SPEC_NO_FD,
-                          .text = path,
-                          .target = entry->path,
-                          .flags = entry->flags | SPEC_MAKE };
-    struct stat info;
-    ssize_t length;
-
-    (void)snprintf(path, sizeof(path), "/%s", entry->path);
-    if (lstat(path, &info) != 0)
-        return;
-    if (S_ISLNK(info.st_mode)) {
-        length = readlink(path, link, sizeof(link) - 1);
-        if (length <= 0)
-            return;
-        link[length] = '\0';
-        op = (struct spec_op){ .kind = SPEC_LINK,
-                               .fd = SPEC_NO_FD,
-                               .text = link,
-                               .target = entry->path };
-    } else if (entry->kind == PR_ROOT_DEVICE && S_ISCHR(info.st_mode)) {
-        op.flags |= SPEC_DEVICE | SPEC_READ_ONLY | SPEC_NO_EXEC;
-    } else if (entry->kind == PR_ROOT_HOST &&
-               (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode))) {
-        op.flags |= SPEC_READ_ONLY | (S_ISDIR(info.st_mode) ? SPEC_IS_DIR : 0);
-    } else {
-        return;
-    }
-    add(making, op);
-}
-
-/* Of the host's /proc or tree, which the sandbox's has the same names as. */
-static void add_cover(struct making *making, const struct pr_root_entry *entry)
-{
-    char path[64];
-    struct spec_op op = { .fd = SPEC_NO_FD, .target = entry->path };
-    struct stat info;
-
-    (void)snprintf(path, sizeof(path), "/%s", entry->path);
-    if (lstat(path, &info) != 0 || S_ISLNK(info.st_mode))
-        return;
-    op.kind = entry->kind == PR_ROOT_HOLD ? SPEC_SELF : SPEC_COVER;
-    op.flags = entry->kind == PR_ROOT_HOLD ? SPEC_READ_ONLY
-               : S_ISDIR(info.st_mode)     ? SPEC_IS_DIR
-                                           : 0;
-    add(making, op);
-}
-
-static const char *text_of(const struct making *making, const struct pr_root_entry *entry)
-{
-    return making->input->door_fd >= 0 && entry->door_text ? entry->door_text
-                                                           : entry->text;
-}
-
-static void add_hosts(struct making *making, struct spec_op op)
-{
-    const char *more = making->input->door_fd >= 0 ? making->input->hosts : "";
-    NACRE_AUTO(nacre_heap_guard) char *text = NULL;
-
-    if (asprintf(&text, "%s%s", op.text, more) < 0) {
-        fail_memory(making);
-        return;
-    }
-    op.text = text;
-    add(making, op);
-}
-
-/* What leads out of the part of the host's tree that is to be seen is left alone: then
- * names are the proxy's business. */
-static void add_over(struct making *making, const struct pr_root_entry *entry)
-{
-    NACRE_AUTO(nacre_heap_guard) char *real = NULL;
-    struct spec_op op = { .kind = SPEC_OVER, .fd = SPEC_NO_FD,
-                          .text = text_of(making, entry), .mode = entry->mode };
-    char path[64];
-
-    (void)snprintf(path, sizeof(path), "/%s", entry->path);
-    real = making->input->door_fd >= 0 ? realpath(path, NULL) : NULL;
-    if (!real || is_at_or_below(real + 1, "run") || is_at_or_below(real + 1, "proc") ||
-        is_at_or_below(real + 1, "sys"))
-        return;
-    op.target = real + 1;
-    if (strcmp(entry->path, "etc/hosts") == 0)
-        add_hosts(making, op);
-    else
-        add(making, op);
-}
-
-static void add_private(struct making *making, const struct pr_root_entry *entry,
-                        uint64_t make)
-{
-    if (!is_mounted(making->input->plan, entry->path))
-        add(making, (struct spec_op){ .kind = SPEC_PRIVATE,
-                                      .fd = SPEC_NO_FD,
-                                      .flags = entry->flags | make | SPEC_IS_DIR,
-                                      .mode = entry->mode,
-                                      .target = entry->path });
-}
-
-static void add_made(struct making *making, const struct pr_root_entry *entry)
-{
-    char text[512];
-    struct spec_op op = { .kind = entry->kind == PR_ROOT_LINK ? SPEC_LINK : SPEC_FILE,
-                          .fd = SPEC_NO_FD,
-                          .text = text_of(making, entry),
-                          .target = entry->path,
-                          .mode = entry->mode };
-
-    if (entry->kind == PR_ROOT_HOSTS) {
-        add_hosts(making, op);
-        return;
-    }
-    if (entry->kind == PR_ROOT_PASSWD) {
-        (void)snprintf(text, sizeof(text), "nacre:x:%u:%u:nacre:/tmp:/bin/sh\n",
-                       (unsigned)making->input->uid, (unsigned)making->input->gid);
-        op.text = text;
-    } else if (entry->kind == PR_ROOT_GROUP) {
-        (void)snprintf(text, sizeof(text), "nacre:x:%u:\n", (unsigned)making->input->gid);
-        op.text = text;
-    }
-    add(making, op);
-}
-
-static void add_entry(struct making *making, const struct pr_root_entry *entry)
-{
-    bool full = making->input->plan->full_tree;
-    /* In the host's tree the mount points are there. */
-    uint64_t make = full && !strchr(entry->path, '/') ? 0 : SPEC_MAKE;
-
-    if (!(entry->where & (full ? PR_IN_FULL : PR_IN_OWN)))
-        return;
-    switch (entry->kind) {
-    case PR_ROOT_HOST:
-    case PR_ROOT_DEVICE:
-        add_host(making, entry);
-        break;
-    case PR_ROOT_COVER:
-    case PR_ROOT_HOLD:
-        add_cover(making, entry);
-        break;
-    case PR_ROOT_FILE:
-    case PR_ROOT_PASSWD:
-    case PR_ROOT_GROUP:
-    case PR_ROOT_HOSTS:
-    case PR_ROOT_LINK:
-        add_made(making, entry);
-        break;
-    case PR_ROOT_PRIVATE:
-        add_private(making, entry, make);
-        break;
-    case PR_ROOT_RUN:
-        if (making->input->certificates || making->input->secrets)
-            add_private(making, entry, make);
-        else
-            add_cover(making, entry);
-        break;
-    case PR_ROOT_CERTIFICATES:
-        if (making->input->certificates)
-            add_private(making, entry, make);
-        break;
-    case PR_ROOT_SECRETS:
-        if (making->input->secrets)
-            add_private(making, entry, make);
-        break;
-    case PR_ROOT_OVER:
-        add_over(making, entry);
-        break;
-    case PR_ROOT_PROC:
-        add(making, (struct spec_op){ .kind = SPEC_PROC,
-                                      .fd = SPEC_NO_FD,
-                                      .flags = entry->flags | make | SPEC_IS_DIR,
-                                      .target = entry->path });
-        break;
-    case PR_ROOT_NONE:
-        assert(false && "every row has a kind");
-    }
 }
 
 /* ---- the policy's mounts ---- */
@@ -365,7 +156,7 @@ static bool is_within_kernel(const char *mountinfo, const char *host,
  * What is mounted on the host below a bound directory comes along; of the kernel's own
  * filesystems nothing may be seen.
  */
-static void cover_kernel(struct making *making, const struct nacre_open_mount *open)
+static void cover_kernel(struct pr_making *making, const struct nacre_open_mount *open)
 {
     const struct nacre_mount *mount = open->mount;
     const char *text = making->input->mountinfo;
@@ -382,22 +173,22 @@ static void cover_kernel(struct making *making, const struct nacre_open_mount *o
             is_within_kernel(making->input->mountinfo, host, &line))
             continue;
         if (strcmp(mount->guest, "/") == 0 &&
-            (is_at_or_below(rest, "proc") || is_at_or_below(rest, "sys") ||
-             is_at_or_below(rest, "dev") || is_at_or_below(rest, "run")))
+            (pr_is_below(rest, "proc") || pr_is_below(rest, "sys") ||
+             pr_is_below(rest, "dev") || pr_is_below(rest, "run")))
             continue; /* other things stand there */
         (void)snprintf(target, sizeof(target), "%s%s%s", mount->guest + 1,
                        mount->guest[1] ? "/" : "", rest);
-        add(making, (struct spec_op){ .kind = SPEC_COVER,
-                                      .fd = SPEC_NO_FD,
-                                      .flags = SPEC_IS_DIR,
-                                      .target = target });
+        pr_add(making, (struct spec_op){ .kind = SPEC_COVER,
+                                         .fd = SPEC_NO_FD,
+                                         .flags = SPEC_IS_DIR,
+                                         .target = target });
     }
     if (broken && making->status == NACRE_OK)
         making->status = nacre_fail(making->err, NACRE_ERR_BACKEND,
                                     "/proc/self/mountinfo: a line is not as expected");
 }
 
-static void add_tree(struct making *making, const struct nacre_open_mount *open)
+static void add_tree(struct pr_making *making, const struct nacre_open_mount *open)
 {
     const struct nacre_mount *mount = open->mount;
     const struct nacre_mount *above = mount_above(making->input->plan, mount);
@@ -414,7 +205,7 @@ static void add_tree(struct making *making, const struct nacre_open_mount *open)
                                         mount->guest);
         return;
     }
-    op.fd = add_fd(making, open->fd);
+    op.fd = pr_add_fd(making, open->fd);
     op.flags |= mount->writable ? SPEC_MAY_WRITE : SPEC_READ_ONLY;
     /* Nothing is ever made in a directory of the host's. */
     if (above ? !above->host : !making->input->plan->full_tree)
@@ -422,11 +213,11 @@ static void add_tree(struct making *making, const struct nacre_open_mount *open)
     identify(making, open->fd, &op);
     if (op.target[0] == '\0')
         op.flags = (op.flags & ~(uint64_t)SPEC_MAKE) | SPEC_MAY_IOCTL;
-    add(making, op);
+    pr_add(making, op);
 }
 
 /* Nothing is ever made in a directory of the host's: there has to be one to mount on. */
-static void check_point(struct making *making, const struct nacre_mount *above,
+static void check_point(struct pr_making *making, const struct nacre_mount *above,
                         const struct nacre_mount *mount)
 {
     const struct nacre_open_mounts *mounts = making->input->mounts;
@@ -446,7 +237,7 @@ static void check_point(struct making *making, const struct nacre_mount *above,
                 mount->guest, nacre_text_shown(shown, above->host), rest);
 }
 
-static void add_mount(struct making *making, const struct nacre_open_mount *open)
+static void add_mount(struct pr_making *making, const struct nacre_open_mount *open)
 {
     const struct nacre_mount *mount = open->mount;
     const struct nacre_mount *above = mount_above(making->input->plan, mount);
@@ -458,7 +249,7 @@ static void add_mount(struct making *making, const struct nacre_open_mount *open
         cover_kernel(making, open);
         return;
     }
-    add(making, (struct spec_op){
+    pr_add(making, (struct spec_op){
                     .kind = SPEC_PRIVATE,
                     .fd = SPEC_NO_FD,
                     .flags = SPEC_IS_DIR | MAY_RUN |
@@ -469,7 +260,7 @@ static void add_mount(struct making *making, const struct nacre_open_mount *open
 }
 
 /* Outer before inner, whatever order the policy has. */
-static void add_mounts(struct making *making)
+static void add_mounts(struct pr_making *making)
 {
     const struct nacre_open_mounts *mounts = making->input->mounts;
     size_t longest = 0;
@@ -494,7 +285,7 @@ static void join_target(char ret_target[2 * NACRE_PATH_MAX],
                    mount->guest[1] && rest[0] ? "/" : "", rest);
 }
 
-static void add_mask(struct making *making, const struct nt_mask *mask)
+static void add_mask(struct pr_making *making, const struct nt_mask *mask)
 {
     const struct nacre_mount *mount = making->input->mounts->items[mask->mount].mount;
     char target[2 * NACRE_PATH_MAX];
@@ -505,38 +296,38 @@ static void add_mask(struct making *making, const struct nt_mask *mask)
 
     join_target(target, mount, mask->path);
     identify(making, mask->fd, &op);
-    add(making, op);
+    pr_add(making, op);
 }
 
 /* A private directory is empty: the way to a denied name is made, held and covered. */
-static void add_private_denied(struct making *making, const struct nacre_mount *mount,
+static void add_private_denied(struct pr_making *making, const struct nacre_mount *mount,
                                const char *denied)
 {
     char target[2 * NACRE_PATH_MAX];
 
     join_target(target, mount, denied);
-    add(making, (struct spec_op){ .kind = SPEC_DIR, .fd = SPEC_NO_FD, .mode = 0755,
-                                  .target = target });
+    pr_add(making, (struct spec_op){ .kind = SPEC_DIR, .fd = SPEC_NO_FD, .mode = 0755,
+                                     .target = target });
     for (char *slash = target + strlen(mount->guest);
          (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
         *slash = '\0';
-        add(making, (struct spec_op){ .kind = SPEC_SELF, .fd = SPEC_NO_FD,
-                                      .target = target });
+        pr_add(making, (struct spec_op){ .kind = SPEC_SELF, .fd = SPEC_NO_FD,
+                                         .target = target });
     }
-    add(making, (struct spec_op){ .kind = SPEC_COVER, .fd = SPEC_NO_FD,
-                                  .flags = SPEC_IS_DIR, .target = target });
+    pr_add(making, (struct spec_op){ .kind = SPEC_COVER, .fd = SPEC_NO_FD,
+                                     .flags = SPEC_IS_DIR, .target = target });
 }
 
 /* Below another denied name, which is covered with all that could lie there? */
 static bool is_within_denied(const struct nacre_open_mount *open, uint32_t index)
 {
     for (uint32_t i = 0; i < open->denied_count; i++)
-        if (i != index && is_at_or_below(open->denied[index], open->denied[i]))
+        if (i != index && pr_is_below(open->denied[index], open->denied[i]))
             return true;
     return false;
 }
 
-static void add_denied(struct making *making)
+static void add_denied(struct pr_making *making)
 {
     const struct nacre_open_mounts *mounts = making->input->mounts;
 
@@ -554,43 +345,29 @@ static void add_denied(struct making *making)
 
 /* ---- all of it ---- */
 
-/* Early: what can't be bound is told before anything else is made. */
-static void add_door(struct making *making)
-{
-    uint64_t fd;
-
-    if (making->input->door_fd < 0)
-        return;
-    fd = add_fd(making, making->input->door_fd);
-    for (enum doorway_kind kind = DOORWAY_PROXY; kind < DOORWAY_COUNT; kind++)
-        add(making, (struct spec_op){ .kind = SPEC_LISTEN,
-                                      .fd = kind == DOORWAY_NAMES ? SPEC_NO_FD : fd,
-                                      .mode = kind });
-}
-
-static void add_first(struct making *making)
+static void add_first(struct pr_making *making)
 {
     const struct pr_spec_input *input = making->input;
     const struct nacre_open_mounts *mounts = input->mounts;
     const struct nacre_open_mount *root = NULL;
 
     for (size_t i = 0; i < input->cgroup_count; i++)
-        add(making, (struct spec_op){ .kind = SPEC_JOIN,
-                                      .fd = add_fd(making, input->cgroup_fds[i]) });
+        pr_add(making, (struct spec_op){ .kind = SPEC_JOIN,
+                                         .fd = pr_add_fd(making, input->cgroup_fds[i]) });
     if (input->data_bytes_max > 0)
-        add(making, (struct spec_op){ .kind = SPEC_DATA, .fd = SPEC_NO_FD,
-                                      .bytes = input->data_bytes_max });
+        pr_add(making, (struct spec_op){ .kind = SPEC_DATA, .fd = SPEC_NO_FD,
+                                         .bytes = input->data_bytes_max });
     if (!input->plan->full_tree)
-        add(making, (struct spec_op){ .kind = SPEC_ROOT, .fd = SPEC_NO_FD,
-                                      .flags = SPEC_MAY_READ });
+        pr_add(making, (struct spec_op){ .kind = SPEC_ROOT, .fd = SPEC_NO_FD,
+                                         .flags = SPEC_MAY_READ });
     for (uint32_t i = 0; i < mounts->count; i++)
         if (strcmp(mounts->items[i].mount->guest, "/") == 0)
             root = &mounts->items[i];
     if (root)
         add_tree(making, root);
-    add(making, (struct spec_op){ .kind = SPEC_SCRATCH, .fd = SPEC_NO_FD,
-                                  .bytes = input->plan->limits.scratch_bytes_max,
-                                  .files = input->plan->limits.scratch_files_max });
+    pr_add(making, (struct spec_op){ .kind = SPEC_SCRATCH, .fd = SPEC_NO_FD,
+                                     .bytes = input->plan->limits.scratch_bytes_max,
+                                     .files = input->plan->limits.scratch_files_max });
     if (root)
         cover_kernel(making, root);
 }
@@ -599,7 +376,7 @@ enum nacre_status pr_spec_make(const struct pr_spec_input *input,
                                struct pr_spec *ret_spec, struct nacre_error *err)
 {
     NACRE_AUTO(pr_spec_clear) struct pr_spec spec = { 0 };
-    struct making making = { input, &spec, NACRE_OK, err };
+    struct pr_making making = { input, &spec, NACRE_OK, err };
     char shown[NACRE_SHOWN];
 
     for (uint32_t i = 0; i < input->plan->mount_count; i++)
@@ -613,10 +390,9 @@ enum nacre_status pr_spec_make(const struct pr_spec_input *input,
     spec.head = (struct spec_head){ .uid = input->uid, .gid = input->gid,
                                     .landlock = input->landlock,
                                     .hostname = PR_HOSTNAME };
-    add_door(&making);
+    pr_spec_add_door(&making);
     add_first(&making);
-    for (size_t i = 0; i < pr_root_count; i++)
-        add_entry(&making, &pr_root[i]);
+    pr_spec_add_root(&making);
     add_mounts(&making);
     add_denied(&making);
     if (making.status != NACRE_OK)

@@ -75,13 +75,10 @@ static void copy_denials(const struct nacre_wasi_record *record,
         (void)nacre_text_show(path, sizeof(path), seen.path,
                               strnlen(seen.path, sizeof(seen.path)));
         (void)snprintf(denial.rule, sizeof(denial.rule), "capabilities.filesystem");
-        if (seen.mount <= plan->mount_count) {
-            bool is_secrets = seen.mount == plan->mount_count;
-            const char *guest = is_secrets ? NACRE_SECRET_DIR
-                                           : plan->mounts[seen.mount].guest;
+        if (seen.mount < plan->mount_count) {
+            const char *guest = plan->mounts[seen.mount].guest;
 
-            if (!is_secrets)
-                denial.place = plan->mounts[seen.mount].place;
+            denial.place = plan->mounts[seen.mount].place;
             (void)snprintf(denial.path, sizeof(denial.path), "%.120s%s%.130s", guest,
                            path[0] && strcmp(guest, "/") != 0 ? "/" : "", path);
         }
@@ -89,6 +86,9 @@ static void copy_denials(const struct nacre_wasi_record *record,
                        denial.path[0] ? ": " : "", denial.path);
         if (strcmp(denial.code, "no-network") == 0)
             deny_network(path, plan, &denial);
+        else if (seen.mount == plan->mount_count) /* no line of the policy changes that */
+            (void)snprintf(denial.text, sizeof(denial.text), "%s: %s/%s", denial.code,
+                           NACRE_SECRET_DIR, path);
         nacre_result_deny(result, &denial);
     }
     if (record->denials_seen > result->denials_seen)

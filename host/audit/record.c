@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "nacre/clock.h"
+#include "nacre/secrets.h"
 #include "parse.h"
 
 #define NAME_BYTES_MAX 256
@@ -150,6 +151,19 @@ static void add_flag(struct audit_line *line, const char *key, bool on)
     audit_line_add(line, on ? "true" : "false");
 }
 
+/* Which secrets a run could use, by name; a run without any has no such list. */
+static void add_secrets(struct audit_line *line, const struct nacre_secret_set *granted)
+{
+    if (!granted || granted->count == 0)
+        return;
+    audit_line_add(line, ",\"secrets\":[");
+    for (uint32_t i = 0; i < granted->count; i++) {
+        audit_line_add(line, i > 0 ? "," : "");
+        audit_line_text(line, granted->items[i].name, NAME_BYTES_MAX);
+    }
+    audit_line_add(line, "]");
+}
+
 static void add_run(struct audit_line *line, const struct nacre_hasher *keyed,
                     const char *type, const struct nacre_audit_run *run)
 {
@@ -159,7 +173,8 @@ static void add_run(struct audit_line *line, const struct nacre_hasher *keyed,
                                        : NACRE_LEVEL_UNSET;
     const struct nacre_request *request = run->request;
     const char *tool = run->tool_name || !run->tool ? run->tool_name : run->tool->name;
-    struct nacre_digest arguments = arguments_digest(keyed, request, run->tool);
+    struct nacre_digest arguments =
+        arguments_digest(keyed, run->asked ? run->asked : request, run->tool);
 
     assert(audit_run_id_is_valid(run->run_id));
     assert(level < NACRE_LEVEL_COUNT);
@@ -180,6 +195,7 @@ static void add_run(struct audit_line *line, const struct nacre_hasher *keyed,
     add_name(line, "},\"level\":", levels[level]);
     add_name(line, ",\"executor\":", run->executor);
     add_flag(line, ",\"unsandboxed\":", run->executor && level == NACRE_LEVEL_NONE);
+    add_secrets(line, request->granted);
 }
 
 void audit_record_begin(struct audit_line *line, const struct nacre_hasher *keyed,

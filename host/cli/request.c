@@ -192,6 +192,14 @@ enum nacre_status cli_request_user_input(const struct cli_value *file, const cha
     return NACRE_OK;
 }
 
+void cli_request_secrets(struct cli_request *request, const struct cli_value *secrets,
+                         const struct cli_value *tokens, const struct cli_value *token_ms)
+{
+    request->request.secrets = secrets->given ? secrets->items : NULL;
+    request->request.tokens = tokens->given ? tokens->items : NULL;
+    request->request.token_ms = token_ms ? token_ms->number : 0;
+}
+
 void cli_request_clear(struct cli_request *request)
 {
     free(request->waive);

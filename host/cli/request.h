@@ -38,6 +38,11 @@ NACRE_MUST_CHECK enum nacre_status cli_request_user_input(const struct cli_value
                                                           const char **ret_text,
                                                           struct nacre_error *err);
 
+/* --secret and --token, any number of times, and how long a token lives; any may be not
+ * given. */
+void cli_request_secrets(struct cli_request *request, const struct cli_value *secrets,
+                         const struct cli_value *tokens, const struct cli_value *token_ms);
+
 /* The rows, so that both verbs speak of them in the same words. */
 #define CLI_OPTION_POLICY                                                        \
     { "--policy", .kind = CLI_TEXT, .value = "POLICY",                           \
@@ -57,5 +62,14 @@ NACRE_MUST_CHECK enum nacre_status cli_request_user_input(const struct cli_value
 #define CLI_OPTION_WAIVE                                                         \
     { "--waive", .kind = CLI_LIST, .value = "NAME,...",                          \
       .help = "lines that need not be enforced (memory_mb, cpu_shares, ...)" }
+#define CLI_OPTION_INTERCEPT                                                     \
+    { "--intercept", .kind = CLI_LIST, .value = "HOST",                          \
+      .help = "let the door look into this host's TLS, by a CA of the sandbox's" }
+#define CLI_OPTION_SECRET                                                        \
+    { "--secret", .kind = CLI_LIST, .value = "NAME[=VAR]",                       \
+      .help = "a secret of the vault, given as the policy's injection says" }
+#define CLI_OPTION_TOKEN                                                         \
+    { "--token", .kind = CLI_LIST, .value = "NAME[=VAR]",                        \
+      .help = "a stand-in for a secret, in a variable; good at its hosts alone" }
 
 #endif

@@ -356,6 +356,9 @@ static void explain_leaks(const struct nacre_result *result)
                 result->leak ? "leak" : "leak scan", leaks->values,
                 cli_plural(leaks->values), keys, cli_plural(keys), tokens,
                 cli_plural(tokens));
+    for (uint32_t i = 0; i < result->denial_count; i++)
+        if (strncmp(result->denials[i].code, "leak-", 5) == 0)
+            cli_say_lines("leak scan", result->denials[i].text);
     if (leaks->warned > 0)
         cli_say("leak scan: let through, but looks like a credential: %" PRIu64,
                 leaks->warned);

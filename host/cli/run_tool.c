@@ -9,6 +9,7 @@
 
 #include "nacre/intent.h"
 #include "nacre/own.h"
+#include "nacre/secrets.h"
 #include "nacre/text.h"
 #include "pump.h"
 #include "report.h"
@@ -43,6 +44,7 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                         .help = "whose warm container: run, session, agent, shared" },
     [RUN_OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [RUN_OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [RUN_OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
     [RUN_OPT_AUDIT] = { "--audit", .kind = CLI_TEXT, .value = "FILE",
                         .offer = CLI_OFFER_FILES,
                         .help = "where the record goes (default: the state directory)" },
@@ -54,6 +56,14 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_USER_INPUT] = { "--user-input", .kind = CLI_TEXT, .value = "FILE",
                              .offer = CLI_OFFER_FILES,
                              .help = "what the person said, as the intent has it" },
+    [RUN_OPT_SECRET] = CLI_OPTION_SECRET,
+    [RUN_OPT_TOKEN] = CLI_OPTION_TOKEN,
+    [RUN_OPT_TOKEN_MS] = { "--token-ttl-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
+                           .max = NACRE_TOKEN_MS_MAX,
+                           .help = "how long each token lives (default: as the run may)" },
+    [RUN_OPT_SCAN_FILES] = { "--scan-files", .kind = CLI_FLAG,
+                             .help = "replace secrets in files that the run leaves in "
+                                     "writable mounts, and tell" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -185,6 +195,8 @@ static enum nacre_status make_request(const struct cli_args *args,
                                         &run->user_input, &request->user_input, err);
     if (status != NACRE_OK)
         return status;
+    cli_request_secrets(&run->request, &values[RUN_OPT_SECRET], &values[RUN_OPT_TOKEN],
+                        &values[RUN_OPT_TOKEN_MS]);
     request->arguments = operands->arguments;
     request->input_fd = run->input_fd >= 0 ? run->input_fd : STDIN_FILENO;
     request->fuel = values[RUN_OPT_FUEL].number;
@@ -192,7 +204,9 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->invoke = values[RUN_OPT_INVOKE].text;
     request->directory = values[RUN_OPT_DIRECTORY].text;
     request->image = values[RUN_OPT_IMAGE].text;
+    request->scan_files = values[RUN_OPT_SCAN_FILES].given;
     request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
+    request->intercept = values[RUN_OPT_INTERCEPT].items;
     request->session = values[RUN_OPT_SESSION].text;
     request->agent = values[RUN_OPT_AGENT].text;
     request->caller = values[RUN_OPT_CALLER].text;

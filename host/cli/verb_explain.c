@@ -10,11 +10,12 @@
 #include "needs.h"
 #include "report.h"
 #include "request.h"
+#include "secrets.h"
 #include "verbs.h"
 
 enum {
-    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_PATH, OPT_HOST,
-    OPT_COMMAND, OPT_TOOL, OPT_COUNT
+    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_INTERCEPT,
+    OPT_SECRET, OPT_TOKEN, OPT_AGENT, OPT_PATH, OPT_HOST, OPT_COMMAND, OPT_TOOL, OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
@@ -23,6 +24,11 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_MOUNT] = CLI_OPTION_MOUNT,
     [OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
+    [OPT_SECRET] = CLI_OPTION_SECRET,
+    [OPT_TOKEN] = CLI_OPTION_TOKEN,
+    [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "NAME",
+                    .help = "on whose behalf: a secret may be granted to it" },
     [OPT_PATH] = { "--path", .kind = CLI_TEXT, .value = "PATH", .offer = CLI_OFFER_FILES,
                    .help = "may a guest read and write this path (as it sees it)?" },
     [OPT_HOST] = { "--host", .kind = CLI_TEXT, .value = "HOST[:PORT]|URL",
@@ -38,6 +44,7 @@ struct explain {
     const struct cli_args *args;
     struct nacre_engine *engine;
     struct nacre_policy *policy;
+    struct nacre_secret_set *secrets; /* NULL: none */
     struct nacre_plan *plan; /* a draft */
     struct cli_request request;
 };
@@ -45,6 +52,7 @@ struct explain {
 static void explain_clear(struct explain *explain)
 {
     nacre_plan_free(explain->plan);
+    nacre_secret_set_free(explain->secrets);
     nacre_policy_free(explain->policy);
     nacre_engine_free(explain->engine);
     cli_request_clear(&explain->request);
@@ -233,6 +241,27 @@ static enum nacre_status explain_tool(struct explain *explain, struct nacre_erro
     return NACRE_OK;
 }
 
+/* The draft, with the secrets that the vault grants. */
+static enum nacre_status draft_plan(struct explain *explain, struct nacre_error *err)
+{
+    const char *tool = explain->args->values[OPT_TOOL].text;
+    const char *slash = tool ? strrchr(tool, '/') : NULL;
+    struct nacre_request *request = &explain->request.request;
+    enum nacre_status status;
+
+    tool = slash ? slash + 1 : tool;
+    status = cli_secrets_preview(explain->engine, explain->policy, tool, request,
+                                 &explain->secrets, err);
+    request->granted = explain->secrets;
+    if (status == NACRE_OK)
+        status = cli_plan_draft(explain->engine, explain->policy, request, &explain->plan,
+                                err);
+    if (status == NACRE_OK)
+        status = cli_secrets_settle(explain->engine, explain->policy, tool, request,
+                                    explain->plan, err);
+    return status;
+}
+
 static enum nacre_status explain_it(struct explain *explain, struct nacre_error *err)
 {
     const struct cli_value *values = explain->args->values;
@@ -253,14 +282,16 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     if (status == NACRE_OK)
         status = cli_request_waive(&explain->request, &values[OPT_WAIVE], err);
     explain->request.request.unsandboxed = values[OPT_UNSANDBOXED].given;
+    explain->request.request.intercept = values[OPT_INTERCEPT].items;
+    cli_request_secrets(&explain->request, &values[OPT_SECRET], &values[OPT_TOKEN], NULL);
+    explain->request.request.agent = values[OPT_AGENT].text;
     if (status == NACRE_OK)
         status = cli_engine_open(quiet, &term, &explain->engine, err);
     if (status == NACRE_OK)
         status = nacre_engine_policy(explain->engine, values[OPT_POLICY].text,
                                      &explain->policy, err);
     if (status == NACRE_OK)
-        status = cli_plan_draft(explain->engine, explain->policy,
-                                &explain->request.request, &explain->plan, err);
+        status = draft_plan(explain, err);
     if (status != NACRE_OK)
         return status;
     if (question < 0)

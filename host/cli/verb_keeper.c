@@ -8,15 +8,19 @@
 
 #include "boxes.h"
 #include "nacre/own.h"
+#include "nacre/text.h"
 #include "report.h"
 #include "verbs.h"
 
-enum { OPT_IDLE, OPT_QUIT, OPT_STATE, OPT_READY, OPT_COUNT };
+enum { OPT_IDLE, OPT_REAP, OPT_QUIT, OPT_STATE, OPT_READY, OPT_COUNT };
 
 static const struct cli_option options[OPT_COUNT] = {
     [OPT_IDLE] = { "--idle-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
                    .max = 604800000,
                    .help = "leave when nothing was warm for so long (60000)" },
+    [OPT_REAP] = { "--token-reap-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
+                   .max = 604800000,
+                   .help = "purge expired tokens so often (300000)" },
     [OPT_QUIT] = { "--quit", .kind = CLI_FLAG,
                    .help = "end the one that runs, and all that it keeps" },
     [OPT_STATE] = { "--state-dir", .kind = CLI_TEXT, .value = "DIR",
@@ -69,6 +73,15 @@ static enum nacre_status go_to_background(int ready_fd, struct nacre_error *err)
     return NACRE_OK;
 }
 
+/* For a keeper that is started on demand: nobody gives it options. */
+static uint64_t reap_ms(void)
+{
+    const char *text = getenv("NACRE_TOKEN_REAP_MS");
+    uint64_t number;
+
+    return text && nacre_text_u64(text, 604800000, &number) ? number : 0;
+}
+
 static enum nacre_status serve(const struct cli_args *args, struct nacre_error *err)
 {
     const struct cli_value *values = args->values;
@@ -79,6 +92,7 @@ static enum nacre_status serve(const struct cli_args *args, struct nacre_error *
     };
     const struct nacre_engine_keep_options keep = {
         .idle_ms = values[OPT_IDLE].number,
+        .reap_ms = values[OPT_REAP].given ? values[OPT_REAP].number : reap_ms(),
         .ready_fd = values[OPT_READY].given ? (int)values[OPT_READY].number : -1,
         .leaving = &leaving,
     };

@@ -25,6 +25,40 @@ static uint32_t character(const unsigned char *bytes, size_t count, size_t *ret_
     return value;
 }
 
+/*
+ * Pictures and archives hold every sequence by chance, and nobody reads them.  What stands
+ * among bytes of which a tenth are no text is not looked at: a writer who hides behind
+ * that has to put garbage around what he wants to be read.
+ */
+#define BLOCK_BYTES 256
+#define AROUND_BYTES 128
+
+/* The block that was judged last. */
+struct block {
+    size_t number; /* counted from 1; 0: none yet */
+    bool is_text;
+};
+
+static bool is_in_text(const unsigned char *bytes, size_t count, size_t at,
+                       struct block *block)
+{
+    size_t number = at / BLOCK_BYTES + 1, foreign = 0, length;
+    size_t from = (number - 1) * BLOCK_BYTES, to = from + BLOCK_BYTES + AROUND_BYTES;
+
+    if (block->number == number)
+        return block->is_text;
+    from -= from < AROUND_BYTES ? from : AROUND_BYTES;
+    to = to < count ? to : count;
+    for (size_t i = from; i < to; i += length) {
+        (void)character(bytes + i, to - i, &length);
+        foreign += length == 1 && (bytes[i] >= 0x7f || bytes[i] < '\a' ||
+                                   (bytes[i] > '\r' && bytes[i] < ' ' &&
+                                    bytes[i] != 0x1b));
+    }
+    *block = (struct block){ number, foreign * 10 <= to - from };
+    return block->is_text;
+}
+
 static bool is_blank(uint32_t c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r') || c == 0xa0 || c == 0x1680 ||
@@ -118,15 +152,24 @@ static void look(struct input_characters *characters, uint32_t c, size_t at,
              &characters->zero_width_at, at);
 }
 
+/* Is it of those that look() counts? */
+static bool is_noted(uint32_t c, size_t length)
+{
+    bool needed;
+
+    return length > 1 && (is_selector(c) || is_tag(c) || is_bidi(c) ||
+                          is_invisible(c, &needed));
+}
+
 size_t input_fold(const unsigned char *bytes, size_t count, size_t at, char *ret_text,
                   size_t text_max, struct input_characters *characters, size_t *ret_used)
 {
     struct around around = { .before = -1 };
+    struct block block = { 0 };
     size_t used = 0, size = 0, length;
 
     for (; used < count && size < text_max; used += length) {
         uint32_t c = bytes[used];
-        bool needed;
         char same;
 
         length = 1;
@@ -141,8 +184,10 @@ size_t input_fold(const unsigned char *bytes, size_t count, size_t at, char *ret
             continue;
         }
         around.after = used + length < count ? bytes[used + length] : -1;
-        if (characters && length > 1)
+        if (characters && is_noted(c, length) && is_in_text(bytes, count, used, &block))
             look(characters, c, at + used, &around);
+        else if (characters)
+            characters->selectors_run = 0;
         around.in_flag = c == 0x1f3f4 || (around.in_flag && is_tag(c));
         same = length > 1 ? plain(c) : '\0';
         if (is_blank(c) && (c < 0x80 || length > 1)) {
@@ -153,8 +198,7 @@ size_t input_fold(const unsigned char *bytes, size_t count, size_t at, char *ret
             if (is_tag(c) && !around.in_tags && size + 1 < text_max)
                 ret_text[size++] = ' ';
             ret_text[size++] = same;
-        } else if (length == 1 || !(is_invisible(c, &needed) || is_bidi(c) ||
-                                    is_tag(c) || is_selector(c))) {
+        } else if (!is_noted(c, length)) {
             if (length > text_max - size)
                 break;
             memcpy(ret_text + size, bytes + used, length);
@@ -228,9 +272,11 @@ static bool find(const unsigned char *bytes, size_t count,
                  bool (*is_it)(const unsigned char *, size_t), size_t *ret_offset)
 {
     const unsigned char *end = bytes + count, *at = bytes;
+    struct block block = { 0 };
 
     while ((at = next_control(at, (size_t)(end - at))) != NULL) {
-        if (is_it(at, (size_t)(end - at))) {
+        if (is_it(at, (size_t)(end - at)) &&
+            is_in_text(bytes, count, (size_t)(at - bytes), &block)) {
             *ret_offset = (size_t)(at - bytes);
             return true;
         }

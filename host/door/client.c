@@ -343,9 +343,26 @@ void door_client_serve(struct door *door, int fd, int kind,
         admit(clients, client);
 }
 
+/* They are of the run's own sandbox, whose network would live on as long as they do. */
+static void close_listeners(struct door_clients *clients)
+{
+    while (clients->listeners) {
+        struct listener *listener = clients->listeners;
+
+        clients->listeners = listener->next;
+        (void)door_watch_set(clients->door->loop, &listener->watch, 0);
+        (void)close(listener->watch.fd);
+        free(listener);
+    }
+    clients->listening = 0;
+}
+
 void door_clients_end(struct door *door)
 {
-    while (door->clients && door->clients->first)
+    if (!door->clients)
+        return;
+    close_listeners(door->clients);
+    while (door->clients->first)
         door_client_end(door->clients->first);
 }
 
@@ -357,14 +374,6 @@ void door_clients_free(struct door *door)
         return;
     door_clients_end(door);
     free_gone(clients);
-    while (clients->listeners) {
-        struct listener *listener = clients->listeners;
-
-        clients->listeners = listener->next;
-        (void)door_watch_set(door->loop, &listener->watch, 0);
-        (void)close(listener->watch.fd);
-        free(listener);
-    }
     door_timer_set(door->loop, &clients->chores, 0);
     free(clients);
     door->clients = NULL;

@@ -174,8 +174,8 @@ void door_proxy_serve(struct door *door, int fd, int kind);
 void door_tls_serve(struct door *door, int fd, int kind);
 /* Close all of them, at the end of a run: guests' sockets stay, their responses go. */
 void door_guests_end(struct door *door);
-void door_clients_end(struct door *door);
-void door_clients_free(struct door *door); /* listening sockets too */
+void door_clients_end(struct door *door); /* listening sockets too */
+void door_clients_free(struct door *door);
 
 /* ---- the sandbox's own CA (ca.c) ---- */
 

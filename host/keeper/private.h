@@ -7,9 +7,9 @@
 #include "nacre/secrets.h"
 
 /*
- * What of a request is for the keeper's eyes alone: variables, files and secrets.  It goes
- * as a message of its own, ahead of the run, and not as JSON, whose reader leaves copies
- * that nobody can wipe.  Integers are little-endian; a text ends with a zero byte, which
+ * What of a request is for the keeper's eyes alone: variables, files and secrets.  It
+ * goes as a message of its own, ahead of the run, and not as JSON, whose reader leaves
+ * copies that nobody can wipe.  Integers are little-endian; a text ends with a zero byte, which
  * is counted.
  */
 struct keeper_private;
@@ -24,9 +24,9 @@ keeper_private_write(const struct nacre_request *request, unsigned char **ret_by
 void keeper_private_wipe(unsigned char *bytes, size_t count); /* accepts NULL */
 
 /* What a message says, in memory that is locked as far as that is permitted. */
-NACRE_MUST_CHECK enum nacre_status keeper_private_read(const void *bytes, size_t count,
-                                                       struct keeper_private **ret_private,
-                                                       struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+keeper_private_read(const void *bytes, size_t count, struct keeper_private **ret_private,
+                    struct nacre_error *err);
 /* Puts it into a request, which borrows it. */
 void keeper_private_lend(const struct keeper_private *private,
                          struct nacre_request *request);

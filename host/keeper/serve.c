@@ -15,6 +15,7 @@
 
 #include "message.h"
 #include "nacre/clock.h"
+#include "nacre/secrets.h"
 #include "socket.h"
 
 #define CLIENTS_MAX 128
@@ -145,13 +146,24 @@ static void attend(struct keeper *keeper, int listening, bool is_full,
         (void)poll(NULL, 0, LOOK_MS / 10); /* the queue stays readable */
 }
 
+/* Housekeeping: where a token is used, its expiry is judged again. */
+static void reap_tokens(const char *state_dir)
+{
+    struct nacre_error err;
+    uint64_t purged;
+
+    (void)!nacre_token_reap(state_dir, &purged, &err);
+}
+
 static void serve(struct keeper *keeper, int listening, const sigset_t *signals)
 {
     const struct nacre_keeper_options *options = keeper->options;
     const struct nacre_keeper_choice stale = { .idle_ms = NACRE_PRUNE_IDLE_MS,
                                                .age_ms = NACRE_PRUNE_AGE_MS };
     uint64_t idle_since_ns = nacre_clock_ns(), pruned_ns = idle_since_ns;
+    uint64_t reaped_ns = idle_since_ns;
 
+    reap_tokens(options->state_dir);
     for (;;) {
         struct state state = look(keeper);
         uint64_t now_ns = nacre_clock_ns();
@@ -163,6 +175,10 @@ static void serve(struct keeper *keeper, int listening, const sigset_t *signals)
         if (now_ns - pruned_ns > options->prune_ms * NACRE_NS_PER_MS) {
             (void)keeper_end_chosen(keeper, &stale, NULL);
             pruned_ns = nacre_clock_ns();
+        }
+        if (now_ns - reaped_ns > options->reap_ms * NACRE_NS_PER_MS) {
+            reap_tokens(options->state_dir);
+            reaped_ns = nacre_clock_ns();
         }
         attend(keeper, listening, state.is_full, signals);
     }

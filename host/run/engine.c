@@ -138,6 +138,7 @@ enum nacre_status nacre_engine_keep(struct nacre_engine *engine,
         .state_dir = engine->places.state_dir,
         .idle_ms = options->idle_ms ? options->idle_ms : NACRE_KEEPER_IDLE_MS,
         .prune_ms = NACRE_KEEPER_PRUNE_MS,
+        .reap_ms = options->reap_ms ? options->reap_ms : NACRE_KEEPER_REAP_MS,
         .ready_fd = options->ready_fd,
         .leaving = options->leaving,
         .list = nacre_container_boxes_list,
@@ -217,6 +218,8 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
     if (status == NACRE_OK) {
         engine->own_boxes = options->own_boxes;
         engine->forks_self = options->fork_self;
+        engine->on_notice = options->on_notice;
+        engine->notice_data = options->callback_data;
         engine->executor_options = executor_options(engine, options);
         status = open_early(engine, options, err);
     }

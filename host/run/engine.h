@@ -23,6 +23,8 @@ struct nacre_engine {
     struct nacre_doors *doors;
     uint8_t run_prefix[8]; /* random; with the number of the run it is the run's id */
     _Atomic uint64_t runs;
+    void (*on_notice)(void *data, const char *sentence); /* may be NULL */
+    void *notice_data;
 };
 
 /* The executor of `level` in this process, opened if need be. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "leak_files.h"
 #include "nacre/secrets.h"
 
 struct lane {
@@ -22,7 +23,10 @@ struct lane {
 
 struct run_leaks {
     struct nacre_leaks *scanner;
+    const struct nacre_plan *plan;
     const struct nacre_request *request; /* the caller's */
+    const char *const *protected_paths;
+    struct timespec begun;               /* by the clock of files */
     struct lane lanes[2];                /* of on_output; streams are NULL without one */
     size_t output_bytes_max;
     struct nacre_leak_counts counts;
@@ -82,6 +86,7 @@ static enum nacre_status make_scanner(const struct nacre_plan *plan,
 
 enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
                                   const struct nacre_request *request,
+                                  const char *const *protected_paths,
                                   struct nacre_request *ret_request,
                                   struct run_leaks **ret_leaks, struct nacre_error *err)
 {
@@ -90,13 +95,20 @@ enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
 
     *ret_request = *request;
     if (!plan->leak_scan && (!request->granted || request->granted->count == 0)) {
+        if (request->scan_files)
+            return nacre_fail(err, NACRE_ERR_USAGE,
+                              "there is nothing to look for in files: the policy has no "
+                              "leak_detection, and the run no secrets");
         *ret_leaks = NULL;
         return NACRE_OK;
     }
     leaks = calloc(1, sizeof(*leaks));
     if (!leaks)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a leak scan");
+    leaks->plan = plan;
     leaks->request = request;
+    leaks->protected_paths = protected_paths;
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &leaks->begun);
     leaks->output_bytes_max = plan->limits.output_bytes_max < NACRE_BUF_LIMIT_MAX
                                   ? (size_t)plan->limits.output_bytes_max
                                   : NACRE_BUF_LIMIT_MAX;
@@ -255,14 +267,18 @@ static void end_lanes(struct run_leaks *leaks, bool is_cut)
 enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status status,
                                 struct nacre_result *result, struct nacre_error *err)
 {
-    struct nacre_leak_tally *tally = &result->leaks;
+    struct nacre_leak_tally *tally;
     enum nacre_status scanned;
 
     if (!leaks)
         return status;
+    tally = &result->leaks;
     end_lanes(leaks, status != NACRE_OK || result->output_cut);
     if (status != NACRE_OK)
         clean_text(leaks, err->text, sizeof(err->text));
+    if (leaks->request->scan_files)
+        run_leak_files(leaks->scanner, leaks->plan, leaks->protected_paths, leaks->begun,
+                       result, &leaks->counts);
     scanned = clean_result(leaks, result, status == NACRE_OK ? err : &leaks->failure);
     tally->values += leaks->counts.values;
     tally->blocked += leaks->counts.blocked;

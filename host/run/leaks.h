@@ -11,12 +11,15 @@
 struct run_leaks;
 
 /*
- * *ret_leaks is NULL where neither the policy asks for a scan nor secrets were granted.
+ * *ret_leaks is NULL where neither the policy asks for a scan nor secrets were granted;
+ * to have files scanned is then NACRE_ERR_USAGE.
  * Otherwise it is made of both, and what goes to the executor is *ret_request: the
- * caller's, with output that passes the scan first.  It borrows from `request`.
+ * caller's, with output that passes the scan first.  It borrows from all
+ * of them.  `protected_paths` (NULL-terminated, or NULL) are nacre's own directories.
  */
 NACRE_MUST_CHECK enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
                                                    const struct nacre_request *request,
+                                                   const char *const *protected_paths,
                                                    struct nacre_request *ret_request,
                                                    struct run_leaks **ret_leaks,
                                                    struct nacre_error *err);

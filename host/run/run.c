@@ -10,6 +10,7 @@
 #include "guard.h"
 #include "leaks.h"
 #include "nacre/clock.h"
+#include "secrets.h"
 
 static void make_run_id(struct nacre_engine *engine, char ret_id[NACRE_RUN_ID])
 {
@@ -54,7 +55,8 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
         struct nacre_answer answer = { 0 };
         struct nacre_error err;
 
-        if (!denial->path[0] ||
+        /* Guest paths are absolute; a host that the door refused is none. */
+        if (denial->path[0] != '/' ||
             nacre_explain_path(record->policy, record->request, denial->path, false,
                                &answer, &err) != NACRE_OK)
             continue;
@@ -68,14 +70,16 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
 }
 
 /* Ends in NACRE_OK with an outcome, or in a failure that is the host's. */
-static enum nacre_status run_planned(struct nacre_executor *executor,
+static enum nacre_status run_planned(struct nacre_engine *engine,
+                                     struct nacre_executor *executor,
                                      const struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
 {
     NACRE_AUTO(run_leaks_guard) struct run_leaks *leaks = NULL;
     struct nacre_request request;
     enum nacre_status status =
-        run_leaks_begin(record->plan, record->request, &request, &leaks, err);
+        run_leaks_begin(record->plan, record->request, engine->places.protected_paths,
+                        &request, &leaks, err);
 
     if (status != NACRE_OK)
         return status;
@@ -118,7 +122,7 @@ static enum nacre_status run_recorded(struct nacre_engine *engine,
         return nacre_fail_context(err,
                                   "nothing was run: the audit record can't be written");
     if (executor)
-        status = run_planned(executor, record, result, err);
+        status = run_planned(engine, executor, record, result, err);
     result->usage.wall_ns = nacre_clock_ns() - start_ns;
     if (engine->audit && nacre_audit_end(engine->audit, record,
                                          status == NACRE_OK ? result : NULL,
@@ -153,8 +157,29 @@ static enum nacre_status open_level(struct nacre_engine *engine,
     return status;
 }
 
+/* With which secrets does it run?  From here on record->request is theirs. */
+static enum nacre_status open_secrets(struct nacre_engine *engine,
+                                      struct run_secrets *secrets,
+                                      struct nacre_audit_run *record,
+                                      struct nacre_result *result,
+                                      struct nacre_error *err)
+{
+    enum nacre_status status = run_secrets_open(engine, record->policy, record->tool,
+                                                record->request, record->run_id, secrets,
+                                                result, err);
+
+    if (status != NACRE_OK)
+        return status;
+    record->request = &secrets->request;
+    /* What the secrets' variables are called is the request's to say, and judged, too. */
+    return secrets->environment ? nacre_decide(record->policy, record->tool,
+                                               record->request, result, err)
+                                : NACRE_OK;
+}
+
 /* Decides, plans, selects and runs; whatever is refused on the way is an outcome. */
 static enum nacre_status run_request(struct nacre_engine *engine,
+                                     struct run_secrets *secrets,
                                      const struct nacre_plan **plan,
                                      struct nacre_audit_run *record,
                                      struct nacre_result *result, struct nacre_error *err)
@@ -172,6 +197,8 @@ static enum nacre_status run_request(struct nacre_engine *engine,
                                    &guard, result, err);
         record->request = &guard.request;
     }
+    if (status == NACRE_OK)
+        status = open_secrets(engine, secrets, record, result, err);
     if (status == NACRE_OK)
         status = nacre_plans_get(engine->plans, record->policy, record->request, plan,
                                  result, err);
@@ -201,8 +228,10 @@ enum nacre_status nacre_run(struct nacre_engine *engine,
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     const struct nacre_plan *plan = NULL;
     struct nacre_audit_run record = {
-        .request = request, .tool = tool, .tool_name = tool->name, .policy = policy
+        .request = request, .asked = request, .tool = tool, .tool_name = tool->name,
+        .policy = policy
     };
+    NACRE_AUTO(run_secrets_clear) struct run_secrets secrets = { 0 };
     enum nacre_status status = nacre_result_new(&result, err);
 
     if (status != NACRE_OK)
@@ -211,7 +240,7 @@ enum nacre_status nacre_run(struct nacre_engine *engine,
     result->policy_digest = policy->digest;
     result->tool_digest = tool->digest;
     record.run_id = result->run_id;
-    status = run_request(engine, &plan, &record, result, err);
+    status = run_request(engine, &secrets, &plan, &record, result, err);
     nacre_plans_put(engine->plans, plan);
     if (status != NACRE_OK)
         return status;

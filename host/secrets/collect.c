@@ -96,7 +96,8 @@ static enum nacre_status add_item(struct collect *collect, const struct vault_en
     (void)snprintf(set->variables[at], sizeof(set->variables[at]), "%s", variable);
     set->items[at] = (struct nacre_secret){ .name = set->names[at],
                                             .hosts = (const char *const *)set->hosts[at],
-                                            .variable = set->variables[at] };
+                                            .variable = set->variables[at],
+                                            .count = entry->value_count };
     collect->entries[at] = entry;
     set->public.count++;
     *ret_index = at;
@@ -221,7 +222,8 @@ static enum nacre_status issue(struct collect *collect, const char *const *token
     return status;
 }
 
-/* Every value into the pages, from their beginning on. */
+/* Every value into the pages, from their beginning on: after its variable's name and before
+ * a terminator, so that it need not be copied to stand in an environment. */
 static enum nacre_status open_values(struct collect *collect, struct nacre_error *err)
 {
     struct set *set = collect->set;
@@ -230,12 +232,15 @@ static enum nacre_status open_values(struct collect *collect, struct nacre_error
 
     for (uint32_t i = 0; i < set->public.count && status == NACRE_OK; i++) {
         const struct vault_entry *entry = collect->entries[i];
+        size_t name = strlen(set->variables[i]);
 
+        memcpy(at, set->variables[i], name);
+        at[name] = '=';
         status = vault_entry_open(entry, collect->vault->content.id,
-                                  collect->vault->private->seal_key, at, err);
-        set->items[i].value = at;
-        set->items[i].count = entry->value_count;
-        at += entry->value_count;
+                                  collect->vault->private->seal_key, at + name + 1, err);
+        set->items[i].assignment = (const char *)at;
+        set->items[i].value = at + name + 1;
+        at += name + 1 + entry->value_count + 1;
     }
     return status;
 }
@@ -247,7 +252,7 @@ static enum nacre_status make_pages(struct collect *collect, uint32_t issued,
     size_t size = issued * (SECRET_VARIABLE + 1 + (size_t)NACRE_TOKEN_TEXT);
 
     for (uint32_t i = 0; i < collect->set->public.count; i++)
-        size += collect->entries[i]->value_count;
+        size += SECRET_VARIABLE + 1 + collect->entries[i]->value_count;
     return locked_new(size, &collect->set->pages, err);
 }
 

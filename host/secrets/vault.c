@@ -8,7 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "nacre/egress.h"
 #include "nacre/key.h"
+#include "nacre/text.h"
 #include "names.h"
 
 uint64_t secrets_now_ms(void)
@@ -280,6 +282,22 @@ static enum nacre_status regrant(struct nacre_vault *vault, struct vault_entry *
     return vault_entry_seal(entry, id, key, value.bytes, err);
 }
 
+static enum nacre_status check_host(const char *text, struct nacre_error *err)
+{
+    struct nacre_egress_host host;
+    char shown[NACRE_SHOWN], why[sizeof(err->text)];
+
+    if (nacre_egress_host_read(text, &host, err) == NACRE_OK) {
+        nacre_egress_host_clear(&host);
+        return NACRE_OK;
+    }
+    if (err->status != NACRE_ERR_PARSE)
+        return err->status;
+    memcpy(why, err->text, sizeof(why));
+    return nacre_fail(err, NACRE_ERR_USAGE, "'%s' is no host for a secret: %.300s",
+                      nacre_text_shown(shown, text), why);
+}
+
 enum nacre_status nacre_vault_grant(struct nacre_vault *vault, const char *name,
                                     const char *const *hosts, const char *const *grants,
                                     bool replace, struct nacre_error *err)
@@ -290,6 +308,8 @@ enum nacre_status nacre_vault_grant(struct nacre_vault *vault, const char *name,
 
     for (size_t i = 0; grants && grants[i] && status == NACRE_OK; i++)
         status = secret_grant_check(grants[i], err);
+    for (size_t i = 0; hosts && hosts[i] && status == NACRE_OK; i++)
+        status = check_host(hosts[i], err);
     if (status == NACRE_OK)
         status = vault_begin(vault, &lock, err);
     if (status == NACRE_OK)

@@ -36,12 +36,13 @@ struct section {
     const struct row *rows;
 };
 
-/* One figure over another, both from this run. */
+/* One figure over another, both from this run; or, with `over_row` NULL, over `scale`. */
 struct aim {
     const char *label;
     const char *row, *metric, *over_row, *over_metric;
     bool is_at_least; /* else: at most */
     double limit;
+    double scale;
 };
 
 extern const struct section report_sections[];

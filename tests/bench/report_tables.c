@@ -4,6 +4,7 @@
 #define US 1e3
 #define MS 1e6
 #define KIB 1024.0
+#define MB 1e6
 
 static const struct column call_columns[] = {
     { "p50_ns", "p50 µs", US, 1 }, { "p99_ns", "p99 µs", US, 1 }, { 0 }
@@ -117,6 +118,17 @@ static const struct row live_rows[] = {
     { 0 }
 };
 
+static const struct column leak_columns[] = { { "bytes_per_s", "MB/s", MB, 0 }, { 0 } };
+static const struct row leak_rows[] = {
+    { "leak.values.source", "8 values in every spelling, source code" },
+    { "leak.values.english", "8 values in every spelling, English" },
+    { "leak.patterns.source", "22 patterns, source code" },
+    { "leak.patterns.english", "22 patterns, English" },
+    { "leak.both.source", "both, source code" },
+    { "leak.both.english", "both, English" },
+    { 0 }
+};
+
 const struct section report_sections[] = {
     { "The levels",
       "One call of a tool that does nothing, from asking to its result, audit records "
@@ -152,6 +164,10 @@ const struct section report_sections[] = {
     { "Memory for each further live instance",
       "PSS of the caller and of all its processes, what they share counted once.",
       live_columns, live_rows },
+    { "Leak scan of clean text",
+      "By one thread's processor time; in pieces of 64 KiB, as output comes, and given "
+      "out again.",
+      leak_columns, leak_rows },
     { 0 }
 };
 
@@ -192,5 +208,13 @@ const struct aim report_aims[] = {
       "file.engine", "read_4k_ns", "file.nacre", "read_4k_ns", true, 10.0 },
     { "reading 64 KiB: the engine's WASI against nacre",
       "file.engine", "read_64k_ns", "file.nacre", "read_64k_ns", true, 3.0 },
+    { "leak scan for values, source code, MB/s",
+      "leak.values.source", "bytes_per_s", NULL, NULL, true, 500, MB },
+    { "leak scan for values, English, MB/s",
+      "leak.values.english", "bytes_per_s", NULL, NULL, true, 500, MB },
+    { "leak scan for patterns, source code, MB/s",
+      "leak.patterns.source", "bytes_per_s", NULL, NULL, true, 100, MB },
+    { "leak scan for patterns, English, MB/s",
+      "leak.patterns.english", "bytes_per_s", NULL, NULL, true, 100, MB },
     { 0 }
 };

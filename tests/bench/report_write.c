@@ -34,11 +34,14 @@ static const char *verdict_name(enum verdict verdict)
 static enum verdict aim_judge(const struct aim *aim, double *ret_ratio)
 {
     const struct finding *figure = finding_get(aim->row, aim->metric);
-    const struct finding *over = finding_get(aim->over_row, aim->over_metric);
+    const struct finding *over =
+        aim->over_row ? finding_get(aim->over_row, aim->over_metric) : NULL;
 
-    if (!figure || !over || figure->count == 0 || over->count == 0 || !(over->median > 0))
+    if (!figure || figure->count == 0)
         return VERDICT_UNKNOWN;
-    *ret_ratio = figure->median / over->median;
+    if (aim->over_row && (!over || over->count == 0 || !(over->median > 0)))
+        return VERDICT_UNKNOWN;
+    *ret_ratio = figure->median / (over ? over->median : aim->scale);
     if (aim->is_at_least)
         return *ret_ratio >= aim->limit ? VERDICT_MET : VERDICT_SHORT;
     return *ret_ratio <= aim->limit ? VERDICT_MET : VERDICT_SHORT;

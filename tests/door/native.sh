@@ -211,8 +211,10 @@ has "500 requests at once" "$said" "by_proxy 500 500"
 has "500 tunnels at once" "$said" "by_tunnel 500 500"
 is "500 at once: arrived" "$(count_requests api.example.com)" 1000
 passes "more than may be at once wait" "${ways[@]}" --connections 20 -- bash -c \
-    'for i in {1..60}; do curl -sSf --max-time 20 http://api.example.com/slow?ms=100 & done
-    for i in {1..60}; do wait -n || exit 1; done'
+    'for i in {1..60}; do
+        curl -sSf --max-time 20 http://api.example.com/slow?ms=100 & all+=($!)
+    done
+    for one in "${all[@]}"; do wait "$one" || exit 1; done'
 is "more than may be at once: arrived" "$(count_requests api.example.com)" 60
 
 # ---- the run's end ----

@@ -122,6 +122,7 @@ def main():
         os.chmod(directory, 0o755)
         script = os.path.join(directory, "dns.json")
         shutil.copyfile(words.dns, script)
+        os.chmod(script, 0o666)  # a test may change it, as whatever user it runs
         files = os.path.join(directory, "files")
         os.mkdir(files)
         make_network()

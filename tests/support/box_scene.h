@@ -24,11 +24,11 @@ static struct nacre_error err;
 static const char *const questions[] = { "file /a", "stat /b" };
 static const struct fake_answer answers[] = { { "file /a", "one\n" }, { "stat /b", "" },
                                               { NULL, NULL } };
-static const struct init_config config = { .beat_ms_max = 5000,
-                                           .commands_max = 8,
-                                           .oom_file = "",
-                                           .questions = questions,
-                                           .question_count = 2 };
+static struct init_config config = { .beat_ms_max = 5000,
+                                     .commands_max = 8,
+                                     .oom_file = "",
+                                     .questions = questions,
+                                     .question_count = 2 };
 
 static inline uint64_t in_ms(uint64_t ms)
 {

@@ -218,6 +218,16 @@ void door_world_pass(uint64_t ns)
     door_world_settle();
 }
 
+unsigned door_world_wakes(void)
+{
+    unsigned turns = 0;
+
+    door_timer_set(world.door.loop, &tick, nacre_clock_ns() + 50 * NACRE_NS_PER_MS);
+    for (; tick.at_ns != 0; turns++)
+        door_loop_turn(world.door.loop);
+    return turns;
+}
+
 int door_world_close(void **state)
 {
     (void)state;

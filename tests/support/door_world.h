@@ -40,6 +40,8 @@ int door_world_connect(int kind);
 /* Until nothing moves. */
 void door_world_settle(void);
 void door_world_pass(uint64_t ns);
+/* How often the loop wakes up within some 50 ms: a few times when nothing moves. */
+unsigned door_world_wakes(void);
 
 void door_world_send(int fd, const void *bytes, size_t count);
 void door_world_say(int fd, const char *text);

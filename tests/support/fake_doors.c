@@ -107,7 +107,8 @@ static void answer(int fd, int kind, char *request, size_t used)
         (void)snprintf(body, sizeof(body), "http %.*s\n",
                        host ? (int)strcspn(host + 8, "\r") : 0, host ? host + 8 : "");
     (void)snprintf(text, sizeof(text),
-                   "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
+                   "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\nConnection: close\r\n"
+                   "\r\n%s",
                    strlen(body), body);
     (void)send_all(fd, text, strlen(text));
 }

@@ -129,21 +129,6 @@ struct nacre_plan *warm_plan(const char *scope_key)
     plan->denied_host_count = 2;
     plan->denied_root = list("/usr/bin/curl", "/opt");
     plan->denied_root_count = 2;
-    plan->injection = NACRE_INJECTION_FILE_MOUNT;
-    plan->leak_scan = true;
-    plan->leak_patterns = 22;
-    plan->egress.mode = NACRE_NETWORK_ALLOWLIST;
-    plan->egress.allowed = calloc(2, sizeof(*plan->egress.allowed));
-    plan->egress.allowed_count = 2;
-    plan->egress.allowed[0] = (struct nacre_egress_host){
-        .name = strdup("a.test"), .port = 8443, .way = NACRE_WAY_INTERCEPT, .index = 0,
-        .place = { 3, 4 },
-    };
-    plan->egress.allowed[1] = (struct nacre_egress_host){
-        .name = strdup("b.test"), .below = true, .way = NACRE_WAY_UPGRADE, .index = 1,
-    };
-    plan->egress.block_private = true;
-    plan->egress.limits.requests_max = 77;
     plan->digest = nacre_hash("digest", 6);
     plan->sealed = true;
     return plan;

@@ -152,6 +152,7 @@ static const struct {
     { "\r\n" ABSOLUTE HOST "\r\n", 400 },
     { " " ABSOLUTE HOST "\r\n", 400 },
     { "\x16\x03\x01\x02", 400 },
+    { "<", 400 }, /* known by its first byte */
     { "GET http://example.com/ HTTP/1.1\nHost: example.com\n\n", 400 },
     { ABSOLUTE "Host: example.com\n\r\n", 400 },
     { ABSOLUTE "Host: example.com\r\r\n\r\n", 400 },

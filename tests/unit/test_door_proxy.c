@@ -3,6 +3,7 @@
  * on their behalf, what they hear of it, and what is refused before anything is asked.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -178,6 +179,8 @@ static void a_tool_that_does_not_read_makes_the_server_wait(void **state)
         count++;
     assert_in_range(count, 1, 99);
     assert_int_equal(world.resumed, 0);
+    door_world_settle();
+    assert_in_range(door_world_wakes(), 1, 5);
     while ((got = door_world_take(fd, heard, sizeof(heard))) > 0)
         total += got;
     assert_true(total > (size_t)(count + 1) * sizeof(piece));
@@ -259,6 +262,7 @@ static void a_tool_that_has_said_all_still_gets_its_answer(void **state)
     door_world_say(fd, GET("tunnel.example", "/"));
     assert_int_equal(shutdown(fd, SHUT_WR), 0);
     door_world_settle();
+    assert_in_range(door_world_wakes(), 1, 5);
     door_world_answer(204, "");
     door_world_end(NACRE_HTTP_OK, "");
     assert_string_equal(door_world_hear(fd), "HTTP/1.1 204 No Content\r\n\r\n");
@@ -543,13 +547,34 @@ static void who_comes_through_a_listening_socket_waits_in_its_queue(void **state
     close(first);
     door_world_settle();
     assert_true(contains(door_world_hear(second), "HTTP/1.1 403 "));
-    door_clients_end(&world.door); /* the listening socket stays */
-    door_world_settle();
     close(second);
     second = dial(port);
     door_world_say(second, GET("evil.example", "/2"));
     assert_true(contains(door_world_hear(second), "HTTP/1.1 403 "));
     close(second);
+}
+
+/* It is of a sandbox that is gone, whose network must not live on in a door that waits. */
+static void a_listening_socket_goes_with_the_run(void **state)
+{
+    struct sockaddr_in to = { .sin_family = AF_INET,
+                              .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    uint16_t port;
+    int server = door_world_server(&port), fd;
+
+    (void)state;
+    door_proxy_serve(&world.door, server, NACRE_DOOR_PROXY | NACRE_DOOR_LISTEN);
+    fd = dial(port);
+    door_world_say(fd, GET("evil.example", "/2"));
+    assert_true(contains(door_world_hear(fd), "HTTP/1.1 403 "));
+    close(fd);
+    door_clients_end(&world.door);
+    door_world_settle();
+    to.sin_port = htons(port);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), -1);
+    assert_int_equal(errno, ECONNREFUSED);
+    close(fd);
 }
 
 static void five_hundred_are_served_at_once(void **state)
@@ -637,6 +662,7 @@ int main(void)
         T(nothing_outlives_the_run),
         T(who_is_one_too_many_waits_for_a_place),
         T(who_comes_through_a_listening_socket_waits_in_its_queue),
+        T(a_listening_socket_goes_with_the_run),
         T(five_hundred_are_served_at_once),
         T(the_want_of_memory_ends_a_connection_and_no_more),
     };

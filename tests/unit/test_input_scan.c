@@ -285,20 +285,40 @@ static void a_text_made_to_be_slow_is_judged_in_time(void **state)
     free(text);
 }
 
-static void bytes_that_are_no_text_are_read_to_their_end(void **state)
+/* Pictures and archives: every short sequence is in them somewhere. */
+static void bytes_that_are_no_text_are_safe(void **state)
 {
-    unsigned char bytes[4096];
+    size_t size = (size_t)8 << 20;
+    unsigned char *bytes = malloc(size);
     uint32_t seed = 1;
+    struct nacre_input_scan scan;
 
     (void)state;
-    for (int round = 0; round < 200; round++) {
-        for (size_t i = 0; i < sizeof(bytes); i++) {
-            seed = seed * 1664525 + 1013904223;
-            bytes[i] = (unsigned char)(seed >> 24);
-        }
-        for (size_t cut = 0; cut < 8; cut++)
-            (void)scan_bytes(bytes + cut, sizeof(bytes) - 2 * cut);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        bytes[i] = (unsigned char)(seed >> 24);
     }
+    scan = scan_bytes(bytes, size);
+    if (scan.hit_count > 0)
+        fail_msg("%s at %zu", scan.hits[0].rule, scan.hits[0].offset);
+    for (size_t cut = 0; cut < 64; cut++)
+        (void)scan_bytes(bytes + cut, 4096 - 2 * cut);
+    free(bytes);
+}
+
+/* A few odd bytes do not make a text a picture. */
+static void a_little_garbage_hides_nothing(void **state)
+{
+    char text[] = "...........................\x1b]52;c;aWQK\a......................."
+                  "...............................................................";
+    struct nacre_input_scan scan;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++)
+        text[i] = "\0\x01\xff\x80\xc0\0\x02\xfe\x7f\xf5"[i];
+    scan = scan_bytes(text, sizeof(text) - 1);
+    assert_non_null(hit_of(&scan, "terminal-clipboard"));
 }
 
 static void *scan_often(void *data)
@@ -384,7 +404,8 @@ int main(void)
         cmocka_unit_test(a_rule_counts_once_and_the_worst_is_named),
         cmocka_unit_test(a_finding_is_found_at_every_place_of_a_long_text),
         cmocka_unit_test(a_text_made_to_be_slow_is_judged_in_time),
-        cmocka_unit_test(bytes_that_are_no_text_are_read_to_their_end),
+        cmocka_unit_test(bytes_that_are_no_text_are_safe),
+        cmocka_unit_test(a_little_garbage_hides_nothing),
         cmocka_unit_test(threads_share_the_table),
         cmocka_unit_test(what_is_done_is_the_policys_word_or_the_default),
     };

@@ -465,6 +465,42 @@ static void a_key_without_end_is_left_out_to_its_last_byte(void **state)
     nacre_leaks_free(leaks);
 }
 
+static void a_key_ends_with_its_end(void **state)
+{
+    static const char head[] = "-----BEGIN RSA PRIVATE" " KEY-----";
+    static const char body[] = "MIIEpAIBAAKCAQEA7bq3Nc0yqTgkJv8dJ1ZpWm5Rk2Xc";
+    static const struct {
+        const char *before, *after, *clean;
+    } rows[] = {
+        { "\n", "\nqPZ+2/==\n-----END RSA PRIVATE KEY-----\nplain words follow",
+          "[redacted:pem-private-key]\nplain words follow" },
+        { "\\n", "\\n-----END RSA PRIVATE KEY-----\\n plain",
+          "[redacted:pem-private-key]\\n plain" },
+        { "\n", "\n---END\n-----\nqPZ+-----END X-----plain",
+          "[redacted:pem-private-key]plain" },
+        { "\n> ", "\n> qPZ+2\n> -----END RSA PRIVATE KEY-----",
+          "[redacted:pem-private-key]" },
+        { "\n", "\nqPZ+2. The rest is gone.",
+          "[redacted:pem-private-key]. The rest is gone." },
+    };
+    struct nacre_leaks *leaks = made(NULL, 0, NACRE_LEAK_PATTERNS);
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_leak_counts counts = { 0 };
+        struct nacre_buf clean;
+        char text[512];
+
+        (void)snprintf(text, sizeof(text), "%s%s%s%s", head, rows[i].before, body,
+                       rows[i].after);
+        clean = checked(leaks, text, strlen(text), &counts);
+        assert_string_equal(clean.bytes, rows[i].clean);
+        assert_int_equal(counts.blocked, 1);
+        nacre_buf_clear(&clean);
+    }
+    nacre_leaks_free(leaks);
+}
+
 /* Held back by a value of the largest size, and read again only now and then. */
 static void a_long_beginning_byte_by_byte_costs_little(void **state)
 {
@@ -652,6 +688,7 @@ int main(void)
         cmocka_unit_test(at_a_cut_the_beginning_of_a_finding_is_left_out),
         cmocka_unit_test(what_can_begin_nothing_is_not_held_back),
         cmocka_unit_test(a_key_without_end_is_left_out_to_its_last_byte),
+        cmocka_unit_test(a_key_ends_with_its_end),
         cmocka_unit_test(a_long_beginning_byte_by_byte_costs_little),
         cmocka_unit_test(nothing_is_found_in_clean_texts),
         cmocka_unit_test(without_memory_a_scanner_is_not_made),

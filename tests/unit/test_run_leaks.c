@@ -1,16 +1,20 @@
 /* What an executor hands over, and what of it is heard outside. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "fail_alloc.h"
 #include "leaks.h"
 #include "nacre/secrets.h"
+#include "nacre/tree.h"
 
 static struct nacre_secret secret = { .name = "TOKEN",
                                       .value = (const unsigned char *)"hunter22",
@@ -88,7 +92,7 @@ static struct nacre_result *ran(const struct nacre_plan *planned,
         request.stream_only = true;
     }
     assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
-    assert_int_equal(run_leaks_begin(planned, &request, &scanned, &leaks, &err),
+    assert_int_equal(run_leaks_begin(planned, &request, NULL, &scanned, &leaks, &err),
                      NACRE_OK);
     execute(&scanned, told, result);
     assert_int_equal(run_leaks_end(leaks, NACRE_OK, result, &err), NACRE_OK);
@@ -139,7 +143,7 @@ static void what_is_seen_twice_is_counted_once(void **state)
     (void)state;
     request.on_output_data = &heard;
     assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
-    assert_int_equal(run_leaks_begin(plan(true), &request, &scanned, &leaks, &err),
+    assert_int_equal(run_leaks_begin(plan(true), &request, NULL, &scanned, &leaks, &err),
                      NACRE_OK);
     execute(&scanned, &told, result);
     assert_int_equal(run_leaks_end(leaks, NACRE_OK, result, &err), NACRE_OK);
@@ -225,7 +229,7 @@ static void a_run_that_is_not_scanned_has_its_request_unchanged(void **state)
     struct nacre_error err;
 
     (void)state;
-    assert_int_equal(run_leaks_begin(plan(false), &request, &scanned, &leaks, &err),
+    assert_int_equal(run_leaks_begin(plan(false), &request, NULL, &scanned, &leaks, &err),
                      NACRE_OK);
     assert_null(leaks);
     assert_memory_equal(&request, &scanned, sizeof(request));
@@ -245,7 +249,7 @@ static void the_texts_of_a_run_are_clean(void **state)
 
     (void)state;
     assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
-    assert_int_equal(run_leaks_begin(plan(true), &request, &scanned, &leaks, &err),
+    assert_int_equal(run_leaks_begin(plan(true), &request, NULL, &scanned, &leaks, &err),
                      NACRE_OK);
     nacre_result_deny(result, &denial);
     /* As long as there is room: perhaps it was longer. */
@@ -281,7 +285,7 @@ static void without_memory_nothing_gets_out(void **state)
 
         assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
         fail_alloc_after(n);
-        status = run_leaks_begin(plan(true), &request, &scanned, &leaks, &err);
+        status = run_leaks_begin(plan(true), &request, NULL, &scanned, &leaks, &err);
         if (status == NACRE_OK) {
             scanned.stream_only = true;
             execute(&scanned, &told, result);
@@ -297,6 +301,187 @@ static void without_memory_nothing_gets_out(void **state)
     }
 }
 
+/* ---- files ---- */
+
+static char top[64];
+
+static const char *below(const char *name)
+{
+    static char paths[4][256];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+
+    (void)snprintf(path, sizeof(paths[0]), "%s/%s", top, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *bytes, size_t count, mode_t mode)
+{
+    FILE *file = fopen(below(name), "w");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(below(name), mode), 0);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    write_file(name, text, strlen(text), 0640);
+}
+
+static void expect_text(const char *name, const char *expected)
+{
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf content = NACRE_BUF(1 << 20);
+    NACRE_AUTO(nacre_fd_guard) int fd = open(below(name), O_RDONLY | O_CLOEXEC);
+    struct nacre_error err;
+
+    assert_true(fd >= 0);
+    assert_int_equal(nacre_buf_read(&content, fd, &err), NACRE_OK);
+    if (strcmp(content.bytes, expected) != 0)
+        fail_msg("%s is '%s', not '%s'", name, content.bytes, expected);
+}
+
+static bool is_told(const struct nacre_result *result, const char *code, const char *path,
+                    const char *text)
+{
+    for (uint32_t i = 0; i < result->denial_count; i++)
+        if (strcmp(result->denials[i].code, code) == 0 &&
+            strcmp(result->denials[i].path, path) == 0 &&
+            strstr(result->denials[i].text, text))
+            return true;
+    return false;
+}
+
+/* What the run would have done between the beginning and the end. */
+static void leave_files(void)
+{
+    write_text("work/new.txt", "token=hunter22\n");
+    write_text("work/deep/er/new.txt", "aHVudGVyMjI=");
+    write_text("work/clean.txt", "nothing here");
+    write_text("work/denied/mine.txt", "hunter22");
+    write_text("work/kept/by-nacre.txt", "hunter22");
+    write_text("outside.txt", "hunter22");
+    write_file("work/binary", "\0hunter22", 9, 0600);
+    assert_int_equal(symlink("../outside.txt", below("work/link")), 0);
+    assert_int_equal(symlink("..", below("work/up")), 0);
+    assert_int_equal(mkfifo(below("work/fifo"), 0600), 0);
+    assert_int_equal(link(below("work/new.txt"), below("work/other-name.txt")), 0);
+}
+
+static void check_files(const struct nacre_result *result)
+{
+    struct stat st;
+
+    expect_text("work/new.txt", "token=[redacted:TOKEN]\n");
+    expect_text("work/other-name.txt", "token=[redacted:TOKEN]\n");
+    expect_text("work/deep/er/new.txt", "[redacted:TOKEN]I=");
+    expect_text("work/clean.txt", "nothing here");
+    expect_text("work/old.txt", "hunter22");
+    expect_text("work/denied/mine.txt", "hunter22");
+    expect_text("work/kept/by-nacre.txt", "hunter22");
+    expect_text("outside.txt", "hunter22");
+    assert_int_equal(stat(below("work/new.txt"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_true(is_told(result, "leak-in-file", "/workspace/deep/er/new.txt",
+                        "/workspace/deep/er/new.txt: had secrets in it, which are "
+                        "replaced (secret values 1, private keys 0, tokens 0)"));
+    assert_true(is_told(result, "leak-in-file", "/workspace/binary", "is no text"));
+    assert_int_equal(result->denials_seen, 3);
+    assert_int_equal(result->leaks.values, 3);
+    assert_true(result->leak);
+}
+
+static void what_a_run_leaves_in_files_is_replaced(void **state)
+{
+    char *denied[] = { (char *)"denied" };
+    char work[80], kept[80];
+    struct nacre_mount mounts[] = {
+        { .guest = (char *)"/workspace", .host = work, .writable = true,
+          .denied = denied, .denied_count = 1 },
+        { .guest = (char *)"/ro", .host = top },
+        { .guest = (char *)"/tmp", .writable = true },
+    };
+    struct nacre_plan planned = { .mounts = mounts, .mount_count = 3,
+                                  .limits.output_bytes_max = 100 };
+    struct nacre_request request = { .granted = &granted, .scan_files = true }, scanned;
+    const char *const protected_paths[] = { kept, "/nowhere/at/all", NULL };
+    struct run_leaks *leaks = NULL;
+    struct nacre_result *result = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    (void)snprintf(work, sizeof(work), "%s/work", top);
+    (void)snprintf(kept, sizeof(kept), "%s/work/kept", top);
+    write_text("work/old.txt", "hunter22");
+    (void)usleep(30000); /* the clock of files is coarse */
+    assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
+    assert_int_equal(
+        run_leaks_begin(&planned, &request, protected_paths, &scanned, &leaks, &err),
+        NACRE_OK);
+    leave_files();
+    assert_int_equal(run_leaks_end(leaks, NACRE_OK, result, &err), NACRE_OK);
+    check_files(result);
+    run_leaks_free(leaks);
+    nacre_result_free(result);
+}
+
+static void the_whole_tree_is_not_walked_but_told(void **state)
+{
+    struct nacre_mount mount = { .guest = (char *)"/", .host = top, .writable = true };
+    struct nacre_plan planned = { .mounts = &mount, .mount_count = 1, .full_tree = true };
+    struct nacre_request request = { .granted = &granted, .scan_files = true }, scanned;
+    struct run_leaks *leaks = NULL;
+    struct nacre_result *result = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
+    assert_int_equal(run_leaks_begin(&planned, &request, NULL, &scanned, &leaks, &err),
+                     NACRE_OK);
+    write_text("work/new.txt", "hunter22");
+    assert_int_equal(run_leaks_end(leaks, NACRE_OK, result, &err), NACRE_OK);
+    expect_text("work/new.txt", "hunter22");
+    assert_true(is_told(result, "leak-unscanned", "/", "not all that changed"));
+    run_leaks_free(leaks);
+    nacre_result_free(result);
+}
+
+static void files_without_anything_to_look_for_are_refused(void **state)
+{
+    struct nacre_request request = { .scan_files = true }, scanned;
+    struct run_leaks *leaks = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(run_leaks_begin(plan(false), &request, NULL, &scanned, &leaks, &err),
+                     NACRE_ERR_USAGE);
+    assert_null(leaks);
+}
+
+static int make_top(void **state)
+{
+    static const char *const directories[] = { "work", "work/deep", "work/deep/er",
+                                               "work/denied", "work/kept" };
+
+    (void)state;
+    (void)snprintf(top, sizeof(top), "/tmp/nacre-leaks-XXXXXX");
+    if (!mkdtemp(top))
+        return -1;
+    for (size_t i = 0; i < NACRE_COUNT(directories); i++)
+        if (mkdir(below(directories[i]), 0700) != 0)
+            return -1;
+    return 0;
+}
+
+static int remove_top(void **state)
+{
+    struct nacre_error err;
+
+    (void)state;
+    return nacre_tree_remove(AT_FDCWD, top, &err) == NACRE_OK ? 0 : -1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,7 +495,10 @@ int main(void)
         cmocka_unit_test(a_run_that_is_not_scanned_has_its_request_unchanged),
         cmocka_unit_test(the_texts_of_a_run_are_clean),
         cmocka_unit_test(without_memory_nothing_gets_out),
+        cmocka_unit_test(what_a_run_leaves_in_files_is_replaced),
+        cmocka_unit_test(the_whole_tree_is_not_walked_but_told),
+        cmocka_unit_test(files_without_anything_to_look_for_are_refused),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_top, remove_top);
 }

@@ -251,6 +251,28 @@ static void a_denial_names_the_path_that_the_guest_asked_for(void **state)
     assert_string_equal(result->denials[0].path, "/work/secret/key");
 }
 
+/* What no mount has to do with is not put down to the filesystem's line. */
+static void denials_beyond_the_mounts_say_what_they_are(void **state)
+{
+    static struct nacre_wasi_record record = {
+        .denial_count = 3, .denials_seen = 3,
+        .denials = { { .mount = UINT32_MAX, .code = "no-network", .path = "a.example" },
+                     { .mount = UINT32_MAX, .code = "no-network", .path = "" },
+                     { .mount = 1, .code = "read-only", .path = "key" } },
+    };
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = result_of(&record,
+                                                                           &plain);
+
+    (void)state;
+    assert_string_equal(result->denials[0].rule, "capabilities.network.mode");
+    assert_string_equal(result->denials[0].text, "no-network: a.example");
+    assert_string_equal(result->denials[0].path, "");
+    assert_non_null(strstr(result->denials[0].fix, "allowed_hosts"));
+    assert_string_equal(result->denials[1].text, "no-network");
+    assert_string_equal(result->denials[2].text, "read-only: /run/secrets/key");
+    assert_string_equal(result->denials[2].path, "");
+}
+
 static void copying_survives_every_allocation_failure(void **state)
 {
     static struct nacre_wasi_record record = { .output_used = { 8, 8 } };
@@ -289,6 +311,7 @@ int main(void)
         cmocka_unit_test(output_is_never_read_past_its_buffer),
         cmocka_unit_test(denials_are_counted_cut_and_cleaned),
         cmocka_unit_test(a_denial_names_the_path_that_the_guest_asked_for),
+        cmocka_unit_test(denials_beyond_the_mounts_say_what_they_are),
         cmocka_unit_test(copying_survives_every_allocation_failure),
     };
 

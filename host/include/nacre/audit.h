@@ -63,6 +63,8 @@ NACRE_OWNED(nacre_audit)
 struct nacre_audit_run {
     const char *run_id; /* 1 to 32 small letters, digits and '-' */
     const struct nacre_request *request;
+    const struct nacre_request *asked; /* as the caller made it, without what was added:
+                                          equal calls have equal digests; NULL: the same */
     const struct nacre_tool *tool;     /* NULL when it could not be read */
     const char *tool_name;
     const struct nacre_policy *policy; /* NULL when it could not be read */

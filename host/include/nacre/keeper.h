@@ -19,6 +19,7 @@ struct nacre_keeper_options {
     uint64_t idle_ms;           /* leave when there was no client and nothing warm for so
                                    long */
     uint64_t prune_ms;          /* every so often, end what is unused or too old */
+    uint64_t reap_ms;           /* every so often, and at first, purge expired tokens */
     int ready_fd;               /* receives one byte when clients can connect; -1: none */
     const _Atomic int *leaving; /* a signal's number: end everything and leave */
 
@@ -33,6 +34,7 @@ struct nacre_keeper_options {
 
 #define NACRE_KEEPER_IDLE_MS 60000
 #define NACRE_KEEPER_PRUNE_MS 300000
+#define NACRE_KEEPER_REAP_MS 300000
 
 /* What prune takes where nobody says otherwise: strictly more than so long unused, or
  * old. */

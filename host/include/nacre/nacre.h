@@ -110,6 +110,7 @@ nacre_engine_executor(struct nacre_engine *engine, enum nacre_level level,
  */
 struct nacre_engine_keep_options {
     uint64_t idle_ms;           /* 0: a minute */
+    uint64_t reap_ms;           /* purge expired tokens every so often; 0: 5 minutes */
     int ready_fd;               /* receives a byte when clients can come; -1: none */
     const _Atomic int *leaving; /* a signal's number: end everything and leave */
 };
@@ -122,6 +123,14 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_engine_image_build(struct nacre_engine *engine, const char *tag,
                          void (*said)(void *data, const char *text), void *data,
                          struct nacre_error *err);
+
+/* What a run of `tool` (its name, or NULL) would be granted of the secrets that `request`
+ * asks for: names and hosts, no value; for planning.  As nacre_secrets_collect() fails. */
+struct nacre_secret_set;
+NACRE_MUST_CHECK enum nacre_status
+nacre_engine_secrets(struct nacre_engine *engine, const struct nacre_policy *policy,
+                     const char *tool, const struct nacre_request *request,
+                     struct nacre_secret_set **ret_set, struct nacre_error *err);
 
 /* The directories in use, for messages. */
 const char *nacre_engine_state_dir(const struct nacre_engine *engine);

@@ -51,6 +51,7 @@ struct nacre_request {
     enum nacre_scope scope; /* of warm sandboxes; UNSET: session when there is one, else
                                run (nothing stays) */
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
+    bool scan_files;       /* the leak scan looks through what is left in writable mounts */
     const char *const *waive; /* NULL-terminated names of policy lines ("cpu_shares") that
                                  need not be enforced; or NULL */
 

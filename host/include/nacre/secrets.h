@@ -24,6 +24,7 @@ struct nacre_secret {
     const char *variable;       /* its name in the environment */
     const unsigned char *value; /* locked memory; NULL where only planning is asked for */
     size_t count;
+    const char *assignment; /* "VARIABLE=value" around that value, terminated; or NULL */
 };
 
 /* A stand-in that the door swaps for the value. */

@@ -1,0 +1,549 @@
+#!/usr/bin/env bash
+# What a guest may try to get out with, through the command line: at level wasm by
+# fetch.wasm, at level process by ordinary clients.  Runs in tests/net/run, where every
+# address in the world is this machine: whoever is reached writes it down, and that is what
+# a denial is judged by.  Each denial has its control beside it, which arrives.
+here=$(cd "$(dirname "$0")" && pwd)
+[[ ${NACRE_NET_LOG:-} ]] || exec "$here/../net/run" -- "$here/${0##*/}"
+
+# With AS=user and root's rights, once more by a user who has neither an account nor a
+# group, in the same network; what that user runs lies where it may go (WASMTIME is the
+# engine's library).
+as_user() {
+  local stage result=0
+  stage=$(mktemp -d "${TMPDIR:-/tmp}/nacre-user.XXXXXX")
+  mkdir -p "$stage/tests/e2e" "$stage/tmp"
+  cp -r "$here" "$here/../net" "$stage/tests/"
+  cp -r "$here/../e2e/cli" "$stage/tests/e2e/"
+  cp -r "$POLICIES" "$stage/policies"
+  cp "$NACRE" "$(dirname "$NACRE")/nacre-door" "$JSON_CHECK" "$GUESTS/fetch.wasm" \
+    "$WASMTIME" "$stage/"
+  chown -R 61234:61234 "$stage"
+  chmod 755 "$stage"
+  (cd "$stage" && setpriv --reuid 61234 --regid 61234 --clear-groups \
+    env AS= LD_LIBRARY_PATH="$stage" TMPDIR="$stage/tmp" NACRE="$stage/nacre" JSON_CHECK="$stage/json_check" \
+    POLICIES="$stage/policies" GUESTS="$stage" TOOLS="$stage" \
+    bash "$stage/tests/attack/${0##*/}") || result=$?
+  rm -rf "$stage"
+  exit "$result"
+}
+if [[ ${AS:-} == user && $EUID == 0 ]]; then as_user; fi
+source "$here/lib.sh"
+source "$here/../net/lib.sh"
+GUEST=$GUESTS/fetch.wasm
+
+# network LEVEL FILE MODE HOST...: `mode`, the hosts when there are any, and below
+# ssrf_protection whatever `ssrf` says.
+network() {
+  local level=$1 file=$2 mode=$3 host
+  shift 3
+  {
+    printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: egress}\nspec:\n'
+    printf '  level: %s\n  capabilities:\n    network:\n      mode: %s\n' "$level" "$mode"
+    if (($#)); then
+      echo "      allowed_hosts:"
+      for host in "$@"; do echo "        - \"$host\""; done
+    fi
+    if [[ ${ssrf:-} ]]; then echo "      ssrf_protection: {$ssrf}"; fi
+    if [[ $level != wasm ]]; then echo "    shell: {mode: full}"; fi
+    echo "  resource_limits: {timeout_ms: ${timeout_ms:-20000}}"
+  } >"$file"
+}
+
+# both MODE HOST...: wasm.yaml and process.yaml.
+both() {
+  network wasm wasm.yaml "$@"
+  network process process.yaml "$@"
+}
+
+# ask LEVEL URL [OPTION...]: one request.  At process by curl, which fails for a status
+# of 400 and more (-f); `way=direct` has it ignore the proxy.
+ask() {
+  local level=$1 url=$2
+  shift 2
+  net_reset
+  if [[ $level == wasm ]]; then
+    run run --policy wasm.yaml "$GUEST" "$@" -- "$url"
+  else
+    run run --policy process.yaml -- curl -sSfgm 15 ${way:+--noproxy '*'} "$@" "$url"
+  fi
+}
+
+is() { # WHAT GOT WANTED
+  checks=$((checks + 1))
+  [[ $2 == "$3" ]] || fail "$1: $2, expected $3: $(show_events event=connect)"
+}
+
+# arrives LEVEL URL [OPTION...]
+arrives() {
+  ask "$@"
+  expect_status 0
+  checks=$((checks + 1))
+  (($(count_requests) > 0)) || fail "no request arrived"
+}
+
+# stays_in LEVEL URL [OPTION...]: nothing is reached, nowhere.
+stays_in() {
+  ask "$@"
+  checks=$((checks + 1))
+  [[ $status != 0 ]] || fail "it was let out"
+  is "connections for $2" "$(count_connections)" 0
+  is "datagrams for $2" "$(count_datagrams)" 0
+}
+
+# each_level FUNCTION URL...: each of them at both levels.
+each_level() {
+  local function=$1 url level
+  shift
+  for url in "$@"; do
+    for level in wasm process; do "$function" "$level" "$url"; done
+  done
+}
+
+N01_numbers_that_some_reader_takes_for_an_address() {
+  both allow-all
+  each_level stays_in http://2130706433/ http://0x7f000001/ http://017700000001/ \
+    http://127.1/ http://0x7f.1/ http://0177.0.0.1/ http://127.0.0.1/ \
+    http://167772165/ http://10.5/ http://0xa9fea9fe/
+  way=direct stays_in process http://2130706433/
+  each_level arrives http://93.184.216.34/
+}
+
+N02_mapped_addresses() {
+  both allow-all
+  each_level stays_in 'http://[::ffff:127.0.0.1]/' 'http://[::ffff:7f00:1]/' \
+    'http://[::ffff:10.0.0.5]/' 'http://[::ffff:93.184.216.34]/' \
+    http://mapped.example.com/
+  each_level arrives 'http://[2606:2800:220:1:248:1893:25c8:1946]/'
+}
+
+N03_addresses_that_carry_another() {
+  both allow-all
+  each_level stays_in 'http://[64:ff9b::7f00:1]/' 'http://[2002:7f00:1::]/' \
+    'http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/' 'http://[::127.0.0.1]/' \
+    'http://[2606:2800:220:1:0:5efe:7f00:1]/' http://nat64.example.com/ \
+    http://six-to-four.example.com/ http://teredo.example.com/
+}
+
+N04_nothing_as_an_address() {
+  both allow-all
+  each_level stays_in http://0/ http://0.0.0.0/ 'http://[::]/' http://zero.example.com/ \
+    http://loop.example.com/ http://loop6.example.com/ 'http://[::1]/'
+}
+
+N05_where_clouds_answer_secrets() {
+  both allow-all
+  each_level stays_in http://169.254.169.254/latest/meta-data/ 'http://[fd00:ec2::254]/' \
+    http://168.63.129.16/ http://metadata.example.com/ http://metadata6.example.com/ \
+    http://azure.example.com/ http://100.100.100.200/
+  # The word that opens private ranges does not open these.
+  ssrf='block_private_ips: false' both allow-all
+  each_level stays_in http://169.254.169.254/ 'http://[fd00:ec2::254]/' \
+    http://127.0.0.1/ http://loop.example.com/ 'http://[fe80::1]/'
+  each_level arrives http://10.0.0.5/
+  each_level arrives http://inside.example.com/
+}
+
+N06_the_edges_of_ranges() {
+  local address
+  both allow-all
+  for address in 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 \
+    128.0.0.0 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 192.167.255.255 \
+    192.169.0.0 198.17.255.255 198.20.0.0 223.255.255.255 \
+    '[2001:4860::1]' '[2003::1]' '[2a00::1]'; do
+    arrives wasm "http://$address/"
+  done
+  for address in 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 \
+    127.0.0.0 127.255.255.255 169.254.0.0 169.254.255.255 172.16.0.0 172.31.255.255 \
+    192.0.0.1 192.0.2.1 192.168.0.0 192.168.255.255 198.18.0.0 198.19.255.255 \
+    198.51.100.1 203.0.113.1 224.0.0.0 239.255.255.255 240.0.0.0 255.255.255.255 \
+    '[fc00::]' '[fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]' '[fe80::]' '[febf::1]' \
+    '[ff00::]' '[ff02::1]' '[2001:db8::1]' '[100::1]' '[2002::1]' '[3fff::1]' '[5f00::1]'; do
+    stays_in wasm "http://$address/"
+  done
+}
+
+N07_one_form_of_a_name() {
+  local level
+  both allowlist API.Example.com
+  for level in wasm process; do
+    arrives "$level" http://api.EXAMPLE.com/
+    is "requests by the one name" "$(count_requests api.example.com /)" 1
+    is "and spelt so" "$(grep -c '"host": "api.example.com"' "$NACRE_NET_LOG")" 1
+  done
+  arrives wasm http://api.example.com./
+  is "requests without the dot" "$(grep -c '"host": "api.example.com"' "$NACRE_NET_LOG")" 1
+  both allow-all
+  each_level stays_in http://localhost/ http://localhost./ http://LOCALHOST/ \
+    http://foo.localhost/ http://localhost.localdomain/ http://ip6-localhost/
+  is "queries for localhost" "$(count_queries localhost)" 0
+}
+
+N08_control_characters_in_a_name() {
+  both allow-all
+  stays_in wasm $'http://api.example.com\r\nX-Evil: 1/'
+  stays_in wasm $'http://api.example.com\tother.example.org/'
+  stays_in wasm 'http://api.example.com%00.other.example.org/'
+  stays_in wasm 'http://api.example.com%0d%0aX:1/'
+  stays_in wasm 'http://api%2eexample.com/'
+  stays_in wasm 'http://api.example.com /'
+  arrives wasm 'http://api.example.com/%0d%0a'
+}
+
+N09_a_name_that_changes_its_address() {
+  local level
+  both allowlist rebind.example.com
+  for level in wasm process; do
+    cp "$net/dns.json" "$NACRE_NET_DNS"
+    arrives "$level" http://rebind.example.com/
+    is "queries" "$(count_queries rebind.example.com A)" 1
+    is "connections to the first answer" "$(count_connections 93.184.216.34)" 1
+    # Asked anew it is loopback, and refused as such.
+    stays_in "$level" http://rebind.example.com/
+  done
+  cp "$net/dns.json" "$NACRE_NET_DNS"
+  # From one hop to the next as well.
+  ask wasm 'http://rebind.example.com/redirect?to=http://rebind.example.com/secret'
+  [[ $status != 0 ]] || is "connections to loopback" "$(count_connections 127.0.0.1)" 0
+  is "requests for the second" "$(count_events event=request path=/secret address=127.0.0.1)" 0
+}
+
+N10_public_and_private_answers_together() {
+  both allow-all
+  each_level stays_in http://mixed.example.com/ http://mixed6.example.com/ \
+    https://mixed.example.com/ http://alias-inside.example.com/
+  each_level arrives http://alias.example.com/
+  each_level stays_in http://silent.example.com/ http://broken.example.com/ \
+    http://empty.example.com/ http://nowhere.example.com/
+}
+
+N11_redirects_to_what_is_not_allowed() {
+  local level code to
+  both allowlist api.example.com loop.example.com inside.example.com other.example.org
+  for level in wasm process; do
+    for code in 301 302 303 307 308; do
+      ask "$level" "http://api.example.com/redirect?code=$code&to=http://10.0.0.5/x" \
+        $([[ $level == wasm ]] || echo -L)
+      [[ $status != 0 ]] || fail "redirected to a private address"
+      is "connections in all" "$(count_connections)" 1
+    done
+    for to in http://169.254.169.254/ http://127.0.0.1:80/ http://loop.example.com/ \
+      http://inside.example.com/ http://six.example.com/ //10.0.0.5/ http://2130706433/ \
+      'http://[::ffff:127.0.0.1]/' gopher://api.example.com/ file:///etc/passwd; do
+      ask "$level" "http://api.example.com/redirect?to=$to" \
+        $([[ $level == wasm ]] || echo -L)
+      [[ $status != 0 ]] || fail "redirected to $to"
+      is "connections to $to" "$(count_connections)" 1
+    done
+    ask "$level" "http://api.example.com/redirect?to=http://other.example.org/x" \
+      $([[ $level == wasm ]] || echo -L)
+    expect_status 0
+    is "requests at the allowed end" "$(count_requests other.example.org /x)" 1
+  done
+  ask wasm 'http://api.example.com/loop?n=50'
+  [[ $status != 0 ]] || fail "redirected without end"
+  checks=$((checks + 1))
+  (($(count_requests) <= 21)) || fail "$(count_requests) redirects followed"
+}
+
+N13_https_never_goes_down_to_http() {
+  both allowlist api.example.com
+  ask wasm 'https://api.example.com/redirect?to=http://api.example.com/x'
+  [[ $status != 0 ]] || fail "it went down"
+  is "connections in the clear" "$(count_events event=connect port=80)" 0
+  arrives wasm 'https://api.example.com/redirect?to=https://api.example.com/x'
+  arrives wasm 'http://api.example.com/redirect?to=https://api.example.com/x'
+}
+
+N37_a_stranger_with_a_certificate_of_his_own() {
+  local name
+  both allowlist '*.example.com'
+  for name in untrusted expired misnamed; do
+    ask wasm "https://$name.example.com/"
+    [[ $status != 0 ]] || fail "$name was trusted"
+    is "requests to $name" "$(count_requests)" 0
+  done
+  arrives wasm https://api.example.com/
+  is "the name in the hello" "$(count_events event=tls sni=api.example.com)" 1
+}
+
+N15_urls_that_two_readers_read_differently() {
+  local url
+  both allowlist api.example.com other.example.org
+  for url in http://user:pw@api.example.com/ http://api.example.com@other.example.org/ \
+    'http://api.example.com\@other.example.org/' http:///api.example.com/ \
+    http:/api.example.com/ http://api.example.com#@other.example.org/ \
+    'http:\\api.example.com\' http://api.example.com:80:81/ http://api.example.com:/x/ \
+    http://api.example.com:0/ http://api.example.com:65616/ http://[api.example.com]/ \
+    //api.example.com/ api.example.com '' http:// 'http://?x' 'http://api..example.com/' \
+    'http://.api.example.com/' "http://$(printf 'a%.0s' {1..64}).example.com/"; do
+    stays_in wasm "$url"
+  done
+  arrives wasm 'http://api.example.com/a@b:c?x=http://other.example.org/'
+}
+
+N16_letters_that_look_like_others() {
+  both allow-all
+  # Full-width digits, and 127.0.0.1 in circled ones.
+  stays_in wasm $'http://\xef\xbc\x91\xef\xbc\x92\xef\xbc\x97.0.0.1/'
+  stays_in wasm $'http://\xe2\x91\xa0\xe2\x91\xa1\xe2\x91\xa6.0.0.1/'
+  stays_in wasm $'http://127\xe3\x80\x820\xe3\x80\x820\xe3\x80\x821/'
+  stays_in wasm $'http://lo\xc2\xadcalhost/'
+  both allowlist api.example.com
+  stays_in wasm $'http://\xd0\xb0pi.example.com/' # a Cyrillic a
+  network wasm wasm.yaml allowlist xn--bcher-kva.example.com
+  arrives wasm http://xn--bcher-kva.example.com/
+}
+
+N17_what_a_star_stands_for() {
+  local word
+  both allowlist '*.wild.example.com'
+  each_level arrives http://a.wild.example.com/ http://a.b.wild.example.com/
+  each_level stays_in http://wild.example.com/ http://api.example.com/ \
+    http://a.wild.example.com.other.example.org/ http://notwild.example.com/
+  for word in '*' '*.' 'a.*.com' '*example.com' '*.*.com' '**.example.com'; do
+    network wasm bad.yaml allowlist "$word"
+    run check bad.yaml
+    expect_status 125
+    expect_err_has "bad.yaml:10:11: "
+  done
+}
+
+N18_the_hosts_own_proxies_and_passwords() {
+  local level
+  both allowlist api.example.com
+  printf 'machine api.example.com login root password hunter2\n' >"$HOME/.netrc"
+  chmod 600 "$HOME/.netrc"
+  export http_proxy=http://151.101.1.69:8080 https_proxy=http://151.101.1.69:8080 \
+    HTTP_PROXY=http://151.101.1.69:8080 ALL_PROXY=http://151.101.1.69:8080
+  export SSL_CERT_FILE=/nonexistent CURL_HOME=$HOME
+  for level in wasm process; do
+    arrives "$level" https://api.example.com/
+    is "connections to the proxy" "$(count_connections 151.101.1.69)" 0
+    is "passwords sent" "$(count_events event=request 'header:authorization=*')" 0
+  done
+}
+
+N19_headers_that_speak_for_somebody_else() {
+  local header
+  both allowlist api.example.com
+  for header in 'Host: other.example.org' 'Transfer-Encoding: chunked' \
+    'Content-Length: 5' $'X: 1\r\nHost: other.example.org' 'Connection: upgrade' \
+    $'X\x01: 1' ' X: 1' 'X : 1' 'Proxy-Authorization: Basic eDp5'; do
+    ask wasm http://api.example.com/echo -H "$header"
+    is "hosts spelt otherwise" "$(count_events event=request host=other.example.org)" 0
+    is "lengths of the guest's" "$(count_events event=request header:content-length=5)" 0
+    is "codings of the guest's" \
+      "$(count_events event=request header:transfer-encoding=chunked)" 0
+    is "for the proxy" "$(count_events event=request 'header:proxy-authorization=*')" 0
+  done
+  arrives wasm http://api.example.com/echo -H 'X-Mine: 1'
+  is "an ordinary header" "$(count_events event=request header:x-mine=1)" 1
+  # The proxy's name is the URL's, whatever Host says.
+  ask process http://api.example.com/echo -H 'Host: other.example.org'
+  is "hosts spelt otherwise" "$(count_events event=request host=other.example.org)" 0
+}
+
+N21_other_schemes() {
+  both allow-all
+  each_level stays_in gopher://93.184.216.34:80/_x ftp://93.184.216.34/ \
+    dict://93.184.216.34:80/x ws://93.184.216.34/ telnet://93.184.216.34:80/
+  stays_in wasm file:///etc/passwd
+  expect_out_lacks root
+  stays_in wasm data:text/plain,x
+}
+
+N22_ports_that_nobody_allowed() {
+  both allowlist api.example.com
+  each_level stays_in http://api.example.com:8080/ https://api.example.com:8443/ \
+    http://api.example.com:22/ http://api.example.com:6379/
+  both allowlist api.example.com:8080
+  each_level arrives http://api.example.com:8080/
+  each_level stays_in http://api.example.com/ https://api.example.com/
+}
+
+N24_names_that_carry_data() {
+  both allowlist api.example.com
+  net_reset
+  each_level stays_in http://c2VjcmV0.other.example.org/ http://c2VjcmV0.api.example.com/
+  is "queries" "$(count_queries)" 0
+  run run --policy process.yaml -- getent hosts c2VjcmV0.other.example.org
+  [[ $status != 0 ]] || fail "resolved"
+  run run --policy process.yaml -- python3 -c '
+import socket
+for where in ("8.8.8.8", "127.0.0.53", "93.184.216.34", "::1"):
+    family = socket.AF_INET6 if ":" in where else socket.AF_INET
+    try:
+        socket.socket(family, socket.SOCK_DGRAM).sendto(b"\0" * 20, (where, 53))
+    except OSError:
+        pass'
+  sleep 0.2
+  is "queries" "$(count_queries)" 0
+  is "datagrams" "$(count_datagrams)" 0
+  arrives wasm http://api.example.com/
+  is "queries of the control" "$(count_queries api.example.com A)" 1
+}
+
+N25_an_allowlist_without_hosts() {
+  both allowlist
+  each_level stays_in http://api.example.com/
+  printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: t}\nspec:\n  level: wasm\n' >wasm.yaml
+  printf '  capabilities:\n    network:\n      mode: allowlist\n      allowed_hosts: []\n' \
+    >>wasm.yaml
+  stays_in wasm http://api.example.com/
+  sed -i 's/allowed_hosts: .*/allowed_hosts: null/' wasm.yaml
+  run check wasm.yaml
+  expect_status 125
+  network wasm wasm.yaml deny api.example.com
+  stays_in wasm http://api.example.com/
+  network wasm wasm.yaml allowlist api.example.com
+  sed -i 's/allowlist/alowlist/' wasm.yaml
+  run run --policy wasm.yaml "$GUEST" http://api.example.com/
+  expect_status 125
+  run run "$GUEST" http://api.example.com/ # no policy at all
+  [[ $status != 0 ]] || fail "let out without a policy"
+  is "connections" "$(count_connections)" 0
+}
+
+N26_servers_that_are_slow_or_have_no_end() {
+  local path start
+  both allowlist api.example.com
+  for path in "huge?n=100000000" "gzip-bomb?n=2000000000" "deflate-bomb?n=2000000000" \
+    "big-headers?n=2000000"; do
+    ask wasm "http://api.example.com/$path"
+    [[ $status != 0 ]] || fail "/$path was taken whole"
+    (($(stat -c %s "$scratch/out") <= 80000000)) || fail "/$path came through"
+  done
+  timeout_ms=1500 both allowlist api.example.com silent.example.com
+  for path in api.example.com/stall "api.example.com/drip?n=1000&ms=50" silent.example.com/; do
+    start=$(date +%s%N)
+    ask wasm "http://$path"
+    [[ $status != 0 ]] || fail "$path came to an end"
+    (($(date +%s%N) - start < 4000000000)) || fail "$path held the run up"
+  done
+  ask wasm http://api.example.com/close-midway
+  [[ $status != 0 ]] || fail "half a body was taken for a whole one"
+  ask wasm http://api.example.com/chunked
+  expect_status 0
+  expect_out_has "piece 9"
+}
+
+N30_nothing_is_carried_from_one_tool_to_another() {
+  both allowlist api.example.com
+  ask wasm http://api.example.com/set-cookie -n 2
+  expect_status 0
+  is "requests" "$(count_requests)" 2
+  is "cookies sent back" "$(count_events event=request 'header:cookie=*')" 0
+  net_reset
+  run run --policy wasm.yaml "$GUEST" http://api.example.com/
+  run run --policy wasm.yaml "$GUEST" http://api.example.com/
+  is "connections of two runs" "$(count_connections)" 2
+}
+
+N33_anything_but_http_from_a_process() {
+  both allow-all
+  net_reset
+  run run --policy process.yaml -- python3 -c '
+import socket, sys
+reached = []
+def attempt(what, function):
+    try:
+        function()
+        reached.append(what)
+    except OSError:
+        pass
+def udp(address, port):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.connect((address, port))
+    s.send(b"x" * 16)
+def tcp(address, port):
+    s = socket.create_connection((address, port), 2)
+    s.send(b"x\r\n\r\n")
+def raw():
+    socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).sendto(
+        b"\x08\0\xf7\xff\0\0\0\0", ("93.184.216.34", 0))
+for port in (53, 123, 443):
+    attempt(f"udp {port}", lambda: udp("93.184.216.34", port))
+for port in (22, 25, 80, 443, 6379):
+    attempt(f"tcp {port}", lambda: tcp("93.184.216.34", port))
+attempt("icmp", raw)
+attempt("packet", lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW))
+print(*reached, sep=",")'
+  expect_status 0
+  expect_out ""
+  sleep 0.2
+  is "connections" "$(count_connections)" 0
+  is "datagrams" "$(count_datagrams)" 0
+  arrives process http://93.184.216.34/
+}
+
+N34_clients_that_know_no_proxy() {
+  both allowlist api.example.com
+  way=direct arrives process http://api.example.com/
+  way=direct arrives process https://api.example.com/
+  way=direct stays_in process http://other.example.org/
+  way=direct stays_in process https://other.example.org/
+  # Another name in the hello than the one that was asked for, and none at all.
+  way=direct stays_in process https://other.example.org/ \
+    --resolve other.example.org:443:127.0.0.1
+  net_reset
+  run run --policy process.yaml -- sh -c '
+    address=$(getent hosts api.example.com | cut -d" " -f1)
+    echo | timeout 5 openssl s_client -noservername -connect "$address:443" 2>&1
+    echo | timeout 5 openssl s_client -servername other.example.org \
+      -connect "$address:443" 2>&1
+    timeout 5 curl -sS --noproxy "*" -H "Host: other.example.org" "http://$address/"'
+  is "connections" "$(count_connections)" 0
+  net_reset
+  run run --policy process.yaml -- python3 -c '
+import urllib.request
+urllib.request.install_opener(
+    urllib.request.build_opener(urllib.request.ProxyHandler({})))
+print(urllib.request.urlopen("https://api.example.com/", timeout=10).status)'
+  expect_status 0
+  expect_out 200
+  # CONNECT to one name, a hello for another.
+  net_reset
+  run run --policy process.yaml -- sh -c '
+    (printf "CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n"
+     sleep 1) | timeout 5 openssl s_client -proxy 127.0.0.1:3128 \
+      -connect api.example.com:443 -servername other.example.org 2>&1'
+  is "hellos for another name" "$(count_events event=tls sni=other.example.org)" 0
+}
+
+N35_explain_says_beforehand_what_happens() {
+  local host url level word
+  both allowlist api.example.com '*.wild.example.com' other.example.org:8080 10.0.0.5
+  for host in api.example.com a.wild.example.com wild.example.com other.example.org \
+    other.example.org:8080 api.example.com:8080 10.0.0.5 127.0.0.1 six.example.com; do
+    for level in wasm process; do
+      run explain --policy "$level.yaml" --host "$host"
+      expect_status 0
+      word=$(head -n 1 "$scratch/out" | cut -d' ' -f1)
+      ask "$level" "http://$host/"
+      if [[ $word == allowed ]]; then
+        is "$host at $level, allowed by explain: requests" "$(count_requests)" 1
+      else
+        is "$host at $level, $word by explain: connections" "$(count_connections)" 0
+      fi
+    done
+  done
+}
+
+N36_a_refusal_tells_what_to_do() {
+  both allowlist api.example.com
+  ask wasm https://other.example.org/
+  expect_status 1
+  expect_err_has "fetch: denied: other.example.org is denied"
+  expect_err_has "allowed: api.example.com"
+  ask process http://other.example.org/ --no-fail
+  expect_out_has "other.example.org is denied"
+  run run --json --policy wasm.yaml "$GUEST" https://other.example.org/
+  expect_json
+  expect_out_has '"code":"host-not-allowed"'
+  expect_out_has '"sent":false'
+  run audit tail --json -n 1
+  expect_out_has '"host":"other.example.org"'
+}
+
+cases

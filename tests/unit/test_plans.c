@@ -1,0 +1,85 @@
+/* A plan is kept for who asks for the same, and for nobody else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "asked.h"
+#include "nacre/secrets.h"
+#include "plan_words.h"
+#include "plans.h"
+
+#define OPEN                                                                             \
+    LEVEL("process") "  capabilities:\n    network: {mode: allow-all}\n"                 \
+                     "    secrets: {injection: environment, leak_detection: {}}\n"
+
+static const char *const here[] = { "a.example", NULL };
+static const char *const there[] = { "a.example", "b.example", NULL };
+static struct nacre_secret at_here = { .name = "key", .hosts = here };
+static struct nacre_secret at_there = { .name = "key", .hosts = there };
+static struct nacre_secret_token token;
+static const struct nacre_secret_set sets[] = {
+    { .items = &at_here, .count = 1 },
+    { .items = &at_there, .count = 1 },
+    { .items = &at_here, .count = 1, .tokens = &token, .token_count = 1 },
+};
+
+static const struct {
+    const char *asked;
+    const struct nacre_secret_set *granted;
+} requests[] = {
+    { NULL, NULL },
+    { "waive tunnel-scan", NULL },
+    { "intercept a.example", NULL },
+    { "intercept b.example", NULL },
+    { "secret key", NULL },
+    { "token key", NULL },
+    { "secret key", &sets[0] },
+    { "secret key", &sets[1] },
+    { "secret key", &sets[2] },
+};
+
+static void a_kept_plan_is_of_the_same_request_in_all_that_it_rests_on(void **state)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(OPEN);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
+    const struct nacre_plan *plans[NACRE_COUNT(requests)];
+    struct nacre_plans *kept = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(nacre_result_new(&denials, &err), NACRE_OK);
+    assert_int_equal(nacre_plans_new(&kept, &err), NACRE_OK);
+    for (size_t i = 0; i < NACRE_COUNT(requests); i++) {
+        const struct nacre_plan *again;
+        struct asked asked;
+
+        asked_read(&asked, requests[i].asked);
+        asked.request.granted = requests[i].granted;
+        if (nacre_plans_get(kept, policy, &asked.request, &plans[i], denials, &err) !=
+            NACRE_OK)
+            fail_msg("row %zu: %s", i, err.text);
+        assert_int_equal(
+            nacre_plans_get(kept, policy, &asked.request, &again, denials, &err), NACRE_OK);
+        assert_ptr_equal(again, plans[i]);
+        nacre_plans_put(kept, again);
+        for (size_t k = 0; k < i; k++)
+            if (plans[k] == plans[i])
+                fail_msg("rows %zu and %zu share a plan", k, i);
+    }
+    for (size_t i = 0; i < NACRE_COUNT(requests); i++)
+        nacre_plans_put(kept, plans[i]);
+    nacre_plans_free(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kept_plan_is_of_the_same_request_in_all_that_it_rests_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
