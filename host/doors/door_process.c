@@ -14,41 +14,33 @@
 #include <sys/wait.h>
 
 #include "nacre/clock.h"
-#include "nacre/path.h"
 
 #define SPARE_FD 10 /* above what is arranged in the door */
 #define TELL_MS 5000
 #define CHECK_MS 10000
 #define EXIT_NO_BUNDLE 3 /* of nacre-door --check */
 
+/* By the program's real place: what is given may be a link, /proc/self/exe among them. */
 enum nacre_status door_process_find(const char *program, char ret_path[DOOR_PATH],
                                     struct nacre_error *err)
 {
     static const char *const places[] = { "nacre-door", "../libexec/nacre/nacre-door" };
-    /* A caller may name it by /proc/self/exe, or by a link to where it is installed. */
-    NACRE_AUTO(nacre_heap_guard)
-    char *real = realpath(program ? program : "/proc/self/exe", NULL);
-    const char *slash;
+    const char *asked = program ? program : "/proc/self/exe";
+    NACRE_AUTO(nacre_heap_guard) char *real = realpath(asked, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
 
-    if (!real)
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "where is the nacre program?");
-    program = real;
-    slash = strrchr(program, '/');
-    for (size_t i = 0; i < NACRE_COUNT(places); i++) {
-        NACRE_AUTO(nacre_heap_guard) char *absolute = NULL; /* it starts in / */
-        int length = snprintf(ret_path, DOOR_PATH, "%.*s%s",
-                              slash ? (int)(slash - program) + 1 : 0, program, places[i]);
+    if (slash)
+        slash[1] = '\0';
+    for (size_t i = 0; i < NACRE_COUNT(places) && slash; i++) {
+        int length = snprintf(ret_path, DOOR_PATH, "%s%s", real, places[i]);
 
-        if (length >= DOOR_PATH || access(ret_path, X_OK) != 0)
-            continue;
-        absolute = realpath(ret_path, NULL);
-        if (absolute && snprintf(ret_path, DOOR_PATH, "%s", absolute) < DOOR_PATH)
+        if (length < DOOR_PATH && access(ret_path, X_OK) == 0)
             return NACRE_OK;
     }
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                       "nacre-door, which carries a tool's requests, is not beside "
                       "%.200s: install it with the program",
-                      program);
+                      asked);
 }
 
 static int arrange_fds(posix_spawn_file_actions_t *actions, int control)

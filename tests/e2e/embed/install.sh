@@ -39,6 +39,10 @@ for program in "$built" "$NACRE"; do
   fi
 done
 
+# The door, which is another program, is found from there and has all that it needs.
+checks=$((checks + 1))
+moved/libexec/nacre/nacre-door --check || fail "the door is not installed, or does not run"
+
 # An embedder finds all that it needs by one word.
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$(find "$PWD/moved" -name nacre.pc)")
