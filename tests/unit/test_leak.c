@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -640,6 +641,38 @@ static void without_memory_a_match_is_a_finding(void **state)
     nacre_leaks_free(leaks);
 }
 
+/* The values are not in a child, where a guest's code may come to run: nothing would be
+ * found there, and nothing is let through. */
+static void in_a_forked_child_all_is_a_finding(void **state)
+{
+    const char *secret = "hunter22";
+    struct nacre_leaks *leaks = made(&secret, 1, 0);
+    struct nacre_leaks *patterns = made(NULL, 0, NACRE_LEAK_PATTERNS);
+    const char *example = nacre_leak_pattern(11)->examples[0];
+    int status;
+    pid_t child = fork();
+
+    (void)state;
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct nacre_leak_stream *lane = NULL;
+        struct nacre_error err;
+        size_t came = 0;
+        bool right = class_of(leaks, "clean", 5) == NACRE_LEAK_VALUE &&
+                     nacre_leak_stream_new(leaks, &lane, &err) == NACRE_OK &&
+                     nacre_leak_stream_add(lane, "clean", 5, true, count_only, &came,
+                                           &err) == NACRE_ERR_USAGE &&
+                     came == 0 &&
+                     class_of(patterns, example, strlen(example)) == NACRE_LEAK_REDACT;
+
+        _exit(right ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    nacre_leaks_free(leaks);
+    nacre_leaks_free(patterns);
+}
+
 static void *find_often(void *data)
 {
     for (uint32_t i = 0; i < 50 * NACRE_LEAK_PATTERNS; i++) {
@@ -692,6 +725,7 @@ int main(void)
         cmocka_unit_test(a_long_beginning_byte_by_byte_costs_little),
         cmocka_unit_test(nothing_is_found_in_clean_texts),
         cmocka_unit_test(without_memory_a_scanner_is_not_made),
+        cmocka_unit_test(in_a_forked_child_all_is_a_finding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,9 @@
  * that the run could touch, raw and in the forms that leak_values.h lists, wherever a
  * write is split; (2) patterns: one table, the first N of it.
  *
- * A scanner is immutable and may be shared; a stream belongs to one run's one lane.
+ * A scanner is immutable and may be shared; a stream belongs to one run's one lane.  In a
+ * forked child one with values is of no use, and says so: all is a finding, and streams
+ * fail.
  */
 #define NACRE_LEAK_PATTERNS 22
 
