@@ -56,6 +56,11 @@ static enum nacre_status copy_values(struct nacre_leaks *leaks,
     leaks->secrets = leak_memory_new(leaks->secrets_size, value_count > 0);
     if (!leaks->values || !leaks->names || !leaks->secrets)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a leak scanner");
+    /* What the index holds, four bytes of each spelling, is locked if there is room. */
+    if (value_count > 0 && !leak_memory_is_locked(leaks->secrets, leaks->secrets_size))
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "no room to lock secrets into memory: raise the limit (ulimit "
+                          "-l, LimitMEMLOCK)");
     leaks->secrets[leaks->secrets_size - 1] = 1;
     leaks->index.is_secret = value_count > 0;
     for (size_t i = 0; i < value_count; i++) {
