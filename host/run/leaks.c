@@ -8,6 +8,7 @@
  */
 #include "leaks.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ struct lane {
 };
 
 struct run_leaks {
-    struct nacre_leaks *scanner;
+    const struct nacre_leaks *scanner;
+    struct nacre_leaks *own; /* with the run's values; NULL: the scanner is shared */
     const struct nacre_plan *plan;
     const struct nacre_request *request; /* the caller's */
     const char *const *protected_paths;
@@ -61,12 +63,33 @@ static void on_output(void *data, int stream, const char *bytes, size_t count)
 
 /* ---- beginning ---- */
 
-static enum nacre_status make_scanner(const struct nacre_plan *plan,
-                                      const struct nacre_secret_set *granted,
+/* Patterns alone are the same for every run: made once, and for the life of the
+ * process.  To make them takes longer than many a run. */
+static enum nacre_status share_scanner(uint32_t pattern_count,
+                                       const struct nacre_leaks **ret_scanner,
+                                       struct nacre_error *err)
+{
+    static struct nacre_leaks *_Atomic shared[NACRE_LEAK_PATTERNS + 1];
+    NACRE_AUTO(nacre_leaks_guard) struct nacre_leaks *made = NULL;
+    struct nacre_leaks *there;
+
+    if (pattern_count > NACRE_LEAK_PATTERNS)
+        return nacre_leaks_new(NULL, 0, pattern_count, &made, err);
+    there = atomic_load(&shared[pattern_count]);
+    if (!there && nacre_leaks_new(NULL, 0, pattern_count, &made, err) != NACRE_OK)
+        return err->status;
+    if (!there && atomic_compare_exchange_strong(&shared[pattern_count], &there, made))
+        there = nacre_leaks_take(&made);
+    *ret_scanner = there;
+    return NACRE_OK;
+}
+
+static enum nacre_status make_scanner(const struct nacre_secret_set *granted,
+                                      uint32_t pattern_count,
                                       struct nacre_leaks **ret_scanner,
                                       struct nacre_error *err)
 {
-    uint32_t count = granted ? granted->count : 0, used = 0;
+    uint32_t count = granted->count, used = 0;
     NACRE_AUTO(nacre_heap_guard) struct nacre_leak_value *values =
         calloc(count + 1u, sizeof(*values));
 
@@ -80,8 +103,7 @@ static enum nacre_status make_scanner(const struct nacre_plan *plan,
                 .name = secret->name, .bytes = secret->value, .count = secret->count
             };
     }
-    return nacre_leaks_new(values, used, plan->leak_scan ? plan->leak_patterns : 0,
-                           ret_scanner, err);
+    return nacre_leaks_new(values, used, pattern_count, ret_scanner, err);
 }
 
 enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
@@ -91,6 +113,7 @@ enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
                                   struct run_leaks **ret_leaks, struct nacre_error *err)
 {
     NACRE_AUTO(run_leaks_guard) struct run_leaks *leaks = NULL;
+    uint32_t patterns = plan->leak_scan ? plan->leak_patterns : 0;
     enum nacre_status status;
 
     *ret_request = *request;
@@ -112,7 +135,12 @@ enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
     leaks->output_bytes_max = plan->limits.output_bytes_max < NACRE_BUF_LIMIT_MAX
                                   ? (size_t)plan->limits.output_bytes_max
                                   : NACRE_BUF_LIMIT_MAX;
-    status = make_scanner(plan, request->granted, &leaks->scanner, err);
+    if (request->granted && request->granted->count > 0) {
+        status = make_scanner(request->granted, patterns, &leaks->own, err);
+        leaks->scanner = leaks->own;
+    } else {
+        status = share_scanner(patterns, &leaks->scanner, err);
+    }
     for (int i = 0; i < 2 && request->on_output && status == NACRE_OK; i++) {
         leaks->lanes[i] = (struct lane){ .leaks = leaks, .number = i + 1 };
         status = nacre_leak_stream_new(leaks->scanner, &leaks->lanes[i].stream, err);
@@ -133,7 +161,7 @@ void run_leaks_free(struct run_leaks *leaks)
         return;
     for (size_t i = 0; i < NACRE_COUNT(leaks->lanes); i++)
         nacre_leak_stream_free(leaks->lanes[i].stream);
-    nacre_leaks_free(leaks->scanner);
+    nacre_leaks_free(leaks->own);
     free(leaks);
 }
 
