@@ -106,6 +106,23 @@ static enum nacre_status make_scanner(const struct nacre_secret_set *granted,
     return nacre_leaks_new(values, used, pattern_count, ret_scanner, err);
 }
 
+static bool has_secrets(const struct nacre_request *request)
+{
+    return request->granted && request->granted->count > 0;
+}
+
+static enum nacre_status get_scanner(struct run_leaks *leaks, uint32_t pattern_count,
+                                     struct nacre_error *err)
+{
+    enum nacre_status status;
+
+    if (!has_secrets(leaks->request))
+        return share_scanner(pattern_count, &leaks->scanner, err);
+    status = make_scanner(leaks->request->granted, pattern_count, &leaks->own, err);
+    leaks->scanner = leaks->own;
+    return status;
+}
+
 enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
                                   const struct nacre_request *request,
                                   const char *const *protected_paths,
@@ -113,11 +130,10 @@ enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
                                   struct run_leaks **ret_leaks, struct nacre_error *err)
 {
     NACRE_AUTO(run_leaks_guard) struct run_leaks *leaks = NULL;
-    uint32_t patterns = plan->leak_scan ? plan->leak_patterns : 0;
     enum nacre_status status;
 
     *ret_request = *request;
-    if (!plan->leak_scan && (!request->granted || request->granted->count == 0)) {
+    if (!plan->leak_scan && !has_secrets(request)) {
         if (request->scan_files)
             return nacre_fail(err, NACRE_ERR_USAGE,
                               "there is nothing to look for in files: the policy has no "
@@ -135,12 +151,7 @@ enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
     leaks->output_bytes_max = plan->limits.output_bytes_max < NACRE_BUF_LIMIT_MAX
                                   ? (size_t)plan->limits.output_bytes_max
                                   : NACRE_BUF_LIMIT_MAX;
-    if (request->granted && request->granted->count > 0) {
-        status = make_scanner(request->granted, patterns, &leaks->own, err);
-        leaks->scanner = leaks->own;
-    } else {
-        status = share_scanner(patterns, &leaks->scanner, err);
-    }
+    status = get_scanner(leaks, plan->leak_scan ? plan->leak_patterns : 0, err);
     for (int i = 0; i < 2 && request->on_output && status == NACRE_OK; i++) {
         leaks->lanes[i] = (struct lane){ .leaks = leaks, .number = i + 1 };
         status = nacre_leak_stream_new(leaks->scanner, &leaks->lanes[i].stream, err);
@@ -249,12 +260,24 @@ static void clean_text(struct run_leaks *leaks, char *text, size_t size)
 
     if (count == 0)
         return;
-    if (scan(leaks, text, count, count == size - 1, &clean, &leaks->counts, &err) ==
-        NACRE_OK)
+    if (leaks->scanner && scan(leaks, text, count, count == size - 1, &clean,
+                               &leaks->counts, &err) == NACRE_OK)
         (void)snprintf(text, size, "%s", clean.bytes.bytes ? clean.bytes.bytes : "");
     else
         (void)snprintf(text, size, "(could not be scanned for secrets)");
     nacre_buf_clear(&clean.bytes);
+}
+
+static void clean_texts(struct run_leaks *leaks, struct nacre_result *result)
+{
+    clean_text(leaks, result->reason, sizeof(result->reason));
+    for (uint32_t i = 0; i < result->denial_count; i++) {
+        struct nacre_denial *denial = &result->denials[i];
+
+        clean_text(leaks, denial->path, sizeof(denial->path));
+        clean_text(leaks, denial->text, sizeof(denial->text));
+        clean_text(leaks, denial->fix, sizeof(denial->fix));
+    }
 }
 
 static enum nacre_status clean_result(struct run_leaks *leaks,
@@ -267,15 +290,19 @@ static enum nacre_status clean_result(struct run_leaks *leaks,
         status = clean_output(leaks, &result->errors, result, err);
     if (status == NACRE_OK)
         status = clean_output(leaks, &result->values, result, err);
-    clean_text(leaks, result->reason, sizeof(result->reason));
-    for (uint32_t i = 0; i < result->denial_count; i++) {
-        struct nacre_denial *denial = &result->denials[i];
-
-        clean_text(leaks, denial->path, sizeof(denial->path));
-        clean_text(leaks, denial->text, sizeof(denial->text));
-        clean_text(leaks, denial->fix, sizeof(denial->fix));
-    }
+    clean_texts(leaks, result);
     return status;
+}
+
+static void add_tally(const struct run_leaks *leaks, struct nacre_result *result)
+{
+    struct nacre_leak_tally *tally = &result->leaks;
+
+    tally->values += leaks->counts.values;
+    tally->blocked += leaks->counts.blocked;
+    tally->redacted += leaks->counts.redacted;
+    tally->warned += leaks->counts.warned;
+    result->leak |= tally->values > 0 || tally->blocked > 0;
 }
 
 static void end_lanes(struct run_leaks *leaks, bool is_cut)
@@ -295,12 +322,10 @@ static void end_lanes(struct run_leaks *leaks, bool is_cut)
 enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status status,
                                 struct nacre_result *result, struct nacre_error *err)
 {
-    struct nacre_leak_tally *tally;
     enum nacre_status scanned;
 
     if (!leaks)
         return status;
-    tally = &result->leaks;
     end_lanes(leaks, status != NACRE_OK || result->output_cut);
     if (status != NACRE_OK)
         clean_text(leaks, err->text, sizeof(err->text));
@@ -308,11 +333,7 @@ enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status statu
         run_leak_files(leaks->scanner, leaks->plan, leaks->protected_paths, leaks->begun,
                        result, &leaks->counts);
     scanned = clean_result(leaks, result, status == NACRE_OK ? err : &leaks->failure);
-    tally->values += leaks->counts.values;
-    tally->blocked += leaks->counts.blocked;
-    tally->redacted += leaks->counts.redacted;
-    tally->warned += leaks->counts.warned;
-    result->leak |= tally->values > 0 || tally->blocked > 0;
+    add_tally(leaks, result);
     if (status != NACRE_OK)
         return status;
     if (scanned == NACRE_OK && leaks->failure.status != NACRE_OK) {
@@ -325,4 +346,25 @@ enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status statu
     nacre_buf_clear(&result->errors);
     nacre_buf_clear(&result->values);
     return nacre_fail_context(err, "the run ended, but can't be scanned for secrets");
+}
+
+void run_leaks_refused(const struct nacre_policy *policy,
+                       const struct nacre_request *request, struct nacre_result *result,
+                       struct nacre_error *failure)
+{
+    bool is_scanned = policy->secrets.leak_detection.on;
+    struct run_leaks leaks = { .request = request };
+    struct nacre_error err;
+
+    if (!is_scanned && !has_secrets(request))
+        return;
+    /* Without a scanner no text is kept. */
+    if (get_scanner(&leaks, is_scanned ? (uint32_t)policy->secrets.leak_patterns.value : 0,
+                    &err) != NACRE_OK)
+        leaks.scanner = NULL;
+    clean_texts(&leaks, result);
+    if (failure)
+        clean_text(&leaks, failure->text, sizeof(failure->text));
+    add_tally(&leaks, result);
+    nacre_leaks_free(leaks.own);
 }

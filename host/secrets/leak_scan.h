@@ -49,6 +49,7 @@ struct leak_scan {
     enum nacre_leak_class open; /* of what is left out and was not counted yet */
     enum nacre_leak_class worst;
     struct nacre_leak_counts counts;
+    uint64_t effort; /* spent on long beginnings of values that were none */
     void (*out)(void *data, const char *bytes, size_t count);
     void *data;
 

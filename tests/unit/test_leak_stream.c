@@ -173,6 +173,54 @@ static void a_long_beginning_byte_by_byte_costs_little(void **state)
     free(secret);
 }
 
+struct sum {
+    uint64_t hash;
+    size_t count;
+};
+
+static void sum_up(void *data, const char *bytes, size_t count)
+{
+    struct sum *sum = data;
+
+    for (size_t i = 0; i < count; i++)
+        sum->hash = (sum->hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
+    sum->count += count;
+}
+
+/* Each place of the text begins like the value, and none is one. */
+static void a_value_that_repeats_itself_is_no_burden(void **state)
+{
+    static char secret[1001], text[1 << 20];
+    struct sum first = { 0 };
+    struct nacre_leaks *leaks;
+    struct nacre_error err;
+    uint64_t start_ns = nacre_clock_ns();
+
+    (void)state;
+    memset(secret, 'a', 999);
+    secret[999] = 'b';
+    leaks = made_for(secret);
+    memset(text, 'a', sizeof(text));
+    for (size_t part = 1 << 20; part >= 1000; part = part / 3 - 1) {
+        NACRE_AUTO(nacre_leak_stream_guard) struct nacre_leak_stream *lane = NULL;
+        struct sum sum = { 0 };
+
+        assert_int_equal(nacre_leak_stream_new(leaks, &lane, &err), NACRE_OK);
+        for (size_t at = 0; at < sizeof(text); at += part)
+            assert_int_equal(
+                nacre_leak_stream_add(lane, text + at,
+                                      part < sizeof(text) - at ? part : sizeof(text) - at,
+                                      at + part >= sizeof(text), sum_up, &sum, &err),
+                NACRE_OK);
+        if (part == sizeof(text))
+            first = sum;
+        assert_memory_equal(&sum, &first, sizeof(sum));
+        assert_true(nacre_leak_stream_counts(lane)->values > 0);
+    }
+    assert_true(nacre_clock_ns() - start_ns < 20000000000U);
+    nacre_leaks_free(leaks);
+}
+
 /* ---- memory and threads ---- */
 
 static void without_memory_a_scanner_is_not_made(void **state)
@@ -299,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_key_without_end_is_left_out_to_its_last_byte),
         cmocka_unit_test(a_key_ends_with_its_end),
         cmocka_unit_test(a_long_beginning_byte_by_byte_costs_little),
+        cmocka_unit_test(a_value_that_repeats_itself_is_no_burden),
         cmocka_unit_test(without_memory_a_scanner_is_not_made),
         cmocka_unit_test(in_a_forked_child_all_is_a_finding),
     };
