@@ -85,6 +85,8 @@ void door_record(struct door *door, const struct nacre_egress_record *record);
 /* A refusal, for the result's denials. */
 void door_denied(struct door *door, const struct nacre_egress_verdict *verdict,
                  const char *host);
+/* Values that a server has put into what is told, out of it. */
+void door_scrub_text(const struct door *door, char *text, size_t size);
 /* May one more request begin?  Counts it.  False: outside of a run, over requests_max or
  * over the rate; `text` receives the sentence. */
 bool door_admit(struct door *door, char *ret_text, size_t size);

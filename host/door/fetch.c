@@ -89,6 +89,7 @@ void fetch_fail(struct door_fetch *fetch, enum nacre_http_code code, const char 
     va_start(args, format);
     (void)vsnprintf(fetch->text, sizeof(fetch->text), format, args);
     va_end(args);
+    door_scrub_text(fetch->door, fetch->text, sizeof(fetch->text));
     fetch->code = code;
     if (!fetch->record.code[0])
         (void)snprintf(fetch->record.code, sizeof(fetch->record.code), "%s",

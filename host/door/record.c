@@ -5,6 +5,7 @@
 
 #include "door.h"
 #include "nacre/clock.h"
+#include "nacre/own.h"
 
 #define MINUTE_NS (60 * NACRE_NS_PER_S)
 
@@ -20,13 +21,33 @@ const char *door_code_name(enum nacre_http_code code)
     return names[code];
 }
 
+/* A server may have put a value where it is told from: into a host, into a Location. */
+void door_scrub_text(const struct door *door, char *text, size_t size)
+{
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf clean = NACRE_BUF((size_t)64 << 10);
+    struct nacre_leak_counts counts = { 0 };
+    struct nacre_error err;
+
+    if (!door->scrub || !text[0])
+        return;
+    if (nacre_leaks_redact(door->scrub, text, strlen(text), &clean, &counts, &err) !=
+        NACRE_OK)
+        text[0] = '\0'; /* rather nothing than what was not looked at */
+    else
+        (void)snprintf(text, size, "%s", clean.bytes ? clean.bytes : "");
+}
+
 void door_record(struct door *door, const struct nacre_egress_record *record)
 {
     struct nacre_result *done = door->done;
+    struct nacre_egress_record *kept = &done->egress[done->egress_count];
 
     done->egress_seen++;
-    if (done->egress_count < NACRE_EGRESS_RECORDS_MAX)
-        done->egress[done->egress_count++] = *record;
+    if (done->egress_count == NACRE_EGRESS_RECORDS_MAX)
+        return;
+    *kept = *record;
+    door_scrub_text(door, kept->host, sizeof(kept->host));
+    done->egress_count++;
 }
 
 void door_denied(struct door *door, const struct nacre_egress_verdict *verdict,
@@ -38,6 +59,8 @@ void door_denied(struct door *door, const struct nacre_egress_verdict *verdict,
     (void)snprintf(denial.rule, sizeof(denial.rule), "%s", verdict->rule);
     (void)snprintf(denial.path, sizeof(denial.path), "%s", host);
     (void)snprintf(denial.text, sizeof(denial.text), "%s", verdict->text);
+    door_scrub_text(door, denial.path, sizeof(denial.path));
+    door_scrub_text(door, denial.text, sizeof(denial.text));
     nacre_result_deny(door->done, &denial);
 }
 

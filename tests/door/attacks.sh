@@ -231,6 +231,15 @@ for echoed in 'reflect?header=X-Key' echo; do
     lacks "S07 $echoed" "$said" value-of-the-key
     has "S07 $echoed" "$said" '[redacted:KEY]'
 done
+told=$(raw 'HTTP/1.1 302 F\r\nLocation: gopher://x/value-of-the-key\r\nContent-Length: 0\r\n\r\n')
+ask "${hosts[@]}" "${secret[@]}" GET "${told/http:/https:}"
+is "S07 in a sentence" "$(code)" protocol
+lacks "S07 in a sentence" "$said" value-of-the-key
+told=$(raw 'HTTP/1.1 302 F\r\nLocation: https://value-of-the-key.example.org/\r\nContent-Length: 0\r\n\r\n')
+ask "${hosts[@]}" "${secret[@]}" GET "${told/http:/https:}"
+is "S07 in a denial" "$(code)" denied
+has "S07 in a denial" "$said" '[redacted:KEY]'
+lacks "S07 in a denial" "$said" value-of-the-key
 denied secret-in-clear "over http" "${hosts[@]}" "${secret[@]}" GET http://api.example.com/ 'X-Key: {{secret:KEY}}'
 denied secret-not-bound "another host" "${hosts[@]}" "${secret[@]}" GET https://other.example.org/ 'X-Key: {{secret:KEY}}'
 denied secret-unknown "unknown" "${hosts[@]}" "${secret[@]}" GET https://api.example.com/ 'X-Key: {{secret:KEX}}'
