@@ -26,6 +26,7 @@
 #define CODE_UNSANDBOXED "unsandboxed"
 #define CODE_BAD_CONTAINER "bad-container"
 
+#define RULE_WAIVED_TUNNELS "request.waive.tunnel-scan"
 #define RULE_FS_MODE "capabilities.filesystem.mode"
 #define RULE_MOUNTS "capabilities.filesystem.mount_paths"
 #define RULE_DENIED "capabilities.filesystem.denied_paths"

@@ -52,6 +52,8 @@ static const struct {
     { NACRE_FEATURE_SECRET_FILES,
       { "capabilities.secrets.injection", "no private files can be had here",
         "change 'file-mount' to 'host-boundary'" } },
+    { NACRE_FEATURE_TUNNEL_SCAN,
+      { RULE_WAIVED_TUNNELS, "a tunnel is opaque", "leave the waiver out" } },
     { NACRE_FEATURE_WARM,
       { "request.scope", "no sandbox can be kept warm here",
         "give --scope run: a sandbox for each run" } },

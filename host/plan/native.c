@@ -163,20 +163,21 @@ static void refuse_waiver(struct draft *draft, const char *name)
             (void)snprintf(decision.fix + used, sizeof(decision.fix) - used, "%s %s",
                            i ? "," : "", waivers[i].name);
     }
-    used = strlen(decision.fix);
-    (void)snprintf(decision.fix + used, sizeof(decision.fix) - used,
-                   ", " NACRE_WAIVER_TUNNEL);
     nacre_draft_refuse(draft, CODE_BAD_WAIVER, &decision);
 }
 
-/* No feature: the hosts' own lines say what becomes of each. */
+/* The hosts' own lines say what becomes of each; the run as a whole is degraded. */
 static void waive_tunnels(struct draft *draft)
 {
     const struct nacre_egress *egress = &draft->plan->egress;
     bool used = nacre_egress_is_open(egress) && egress->scan &&
                 egress->way == NACRE_WAY_TUNNEL;
 
-    note(draft, "request.waive",
+    if (used) {
+        draft->plan->required |= NACRE_FEATURE_TUNNEL_SCAN;
+        draft->plan->waivable |= NACRE_FEATURE_TUNNEL_SCAN;
+    }
+    note(draft, used ? RULE_WAIVED_TUNNELS : "request.waive",
          used ? NACRE_WAIVER_TUNNEL ": what goes through a tunnel is not scanned"
               : NACRE_WAIVER_TUNNEL ": no effect: no tunnel would be scanned");
 }

@@ -47,21 +47,31 @@ static bool is_refusal(enum nacre_status status)
     return status == NACRE_ERR_DENIED || status == NACRE_ERR_UNAVAILABLE;
 }
 
+/* Guest paths are absolute; what is not is a host that the door refused.  What the policy
+ * would have let through was refused for what it is, and has no line. */
+static bool explain(const struct nacre_audit_run *record, const char *asked,
+                    struct nacre_answer *ret_answer)
+{
+    struct nacre_error err;
+
+    if (asked[0] == '/')
+        return nacre_explain_path(record->policy, record->request, asked, false,
+                                  ret_answer, &err) == NACRE_OK &&
+               !(ret_answer->read && ret_answer->write);
+    return asked[0] &&
+           nacre_explain_host(record->policy, record->request, asked, ret_answer,
+                              &err) == NACRE_OK &&
+           !ret_answer->allowed;
+}
+
 /* A guest met a wall; which line of the policy had put it there? */
 static void find_rules(const struct nacre_audit_run *record, struct nacre_result *result)
 {
     for (uint32_t i = 0; i < result->denial_count; i++) {
         struct nacre_denial *denial = &result->denials[i];
         struct nacre_answer answer = { 0 };
-        struct nacre_error err;
 
-        /* Guest paths are absolute; a host that the door refused is none. */
-        if (denial->path[0] != '/' ||
-            nacre_explain_path(record->policy, record->request, denial->path, false,
-                               &answer, &err) != NACRE_OK)
-            continue;
-        /* What the policy would have let through was refused for what it is. */
-        if (answer.read && answer.write)
+        if (!explain(record, denial->path, &answer))
             continue;
         (void)snprintf(denial->rule, sizeof(denial->rule), "%s", answer.rule);
         (void)snprintf(denial->fix, sizeof(denial->fix), "%s", answer.fix);

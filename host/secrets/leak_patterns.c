@@ -193,11 +193,12 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
                     "authorization: basic " "dXNlcjpwYXNzd29yZA==",
                     "\"AUTHORIZATION\": \"Token " "Xk2pQ9vLr7TnB4wZ\""),
                ROWS("Authorization: Bearer <token>", "Authorization: Bearer $TOKEN",
+                    "Authorization: Bearer [redacted:NAME]",
                     "authorization is needed", "Authorization: none",
                     "Proxy-Authenticate: Basic realm=proxy") },
       .regex = "(?i)authorization[\"']?\\s{0,8}+[:=]\\s{0,8}+[\"']?"
                "(?:basic|bearer|token|digest|negotiate)\\s{1,8}+"
-               "(?![<${%])[^\\s\"',;]{8,4096}+",
+               "(?![<${%]|\\[redacted:)[^\\s\"',;]{8,4096}+",
       .starts = ROWS("authorization"), .any_case = true },
 };
 

@@ -111,6 +111,8 @@ enum nacre_feature {
     NACRE_FEATURE_WARM           = 1 << 24, /* can keep a sandbox for a scope */
     NACRE_FEATURE_EGRESS         = 1 << 25, /* has a door, and no other way out */
     NACRE_FEATURE_SECRET_FILES   = 1 << 26,
+    NACRE_FEATURE_TUNNEL_SCAN    = 1 << 27, /* what nobody has: required only of a caller
+                                               who waives it */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
@@ -131,7 +133,8 @@ uint32_t nacre_level_features(enum nacre_level level);
     X(DISK_IOPS, "disk_iops")                    \
     X(DISK_IO_WEIGHT, "disk_io_weight")          \
     X(APPARMOR, "apparmor_profile")              \
-    X(SELINUX, "selinux_label")
+    X(SELINUX, "selinux_label")                  \
+    X(TUNNEL_SCAN, "tunnel-scan")
 const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived */
 
 /* A directory that the guest will see. */
