@@ -7,6 +7,8 @@
 #include "nacre/door.h"
 #include "nacre/error.h"
 
+#define WT_DOORS_IDLE_MAX 8 /* of those who wait for their next run: each is a process */
+
 /*
  * The way out of one worker or cell: its door, which nobody else uses meanwhile.  A plan
  * that lets nothing out has none, and everything here is then nothing at all.

@@ -411,6 +411,15 @@ static void begin(struct wt_inprocess *inprocess, struct cell *cell, uint64_t de
     (void)pthread_mutex_unlock(&inprocess->lock);
 }
 
+static bool has_room(const struct wt_inprocess *inprocess, const struct cell *cell)
+{
+    uint32_t doors = 0;
+
+    for (const struct cell *at = inprocess->idle; at && cell->door.door; at = at->next)
+        doors += at->door.door != NULL;
+    return inprocess->idle_count < IDLE_MAX && doors < WT_DOORS_IDLE_MAX;
+}
+
 static void end(struct wt_inprocess *inprocess, struct cell *cell, bool healthy)
 {
     struct cell *dropped = healthy ? NULL : cell;
@@ -422,7 +431,7 @@ static void end(struct wt_inprocess *inprocess, struct cell *cell, bool healthy)
             break;
         }
     }
-    if (healthy && inprocess->idle_count < IDLE_MAX) {
+    if (healthy && has_room(inprocess, cell)) {
         cell->next = inprocess->idle;
         inprocess->idle = cell;
         inprocess->idle_count++;

@@ -116,6 +116,27 @@ static void wipe(struct wt_worker *worker)
     worker->wipe = 0;
 }
 
+/* One too many: the least recently used, or with `door` the last of those who have one;
+ * taken out of the list.  NULL: there are not that many. */
+static struct wt_worker *take_over(struct wt_pool *pool, uint32_t max, bool door)
+{
+    struct wt_worker **oldest = NULL, *taken;
+    uint32_t count = 0;
+
+    for (struct wt_worker **at = &pool->idle; *at; at = &(*at)->next) {
+        if (door && !(*at)->door.door)
+            continue;
+        oldest = at;
+        count++;
+    }
+    if (count <= max)
+        return NULL;
+    taken = *oldest;
+    *oldest = taken->next;
+    pool->idle_count--;
+    return taken;
+}
+
 void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker)
 {
     struct wt_worker *oldest = NULL;
@@ -124,15 +145,10 @@ void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker)
     (void)pthread_mutex_lock(&pool->lock);
     worker->next = pool->idle;
     pool->idle = worker;
-    if (++pool->idle_count > IDLE_MAX) {
-        struct wt_worker **at = &pool->idle;
-
-        while ((*at)->next)
-            at = &(*at)->next;
-        oldest = *at;
-        *at = NULL;
-        pool->idle_count--;
-    }
+    if (++pool->idle_count > IDLE_MAX)
+        oldest = take_over(pool, IDLE_MAX, false);
+    else if (worker->door.door)
+        oldest = take_over(pool, WT_DOORS_IDLE_MAX, true);
     (void)pthread_mutex_unlock(&pool->lock);
     if (oldest)
         (void)wt_pool_drop(pool, oldest);

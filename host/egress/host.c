@@ -87,8 +87,9 @@ const char *nacre_egress_host_text(const struct nacre_egress_host *host,
 
     if (host->port != 0)
         (void)snprintf(port, sizeof(port), ":%u", (unsigned)host->port);
-    (void)snprintf(ret_text, NACRE_EGRESS_HOST_TEXT, "%s%s%s%s%s", host->below ? "*." : "",
-                   v6 ? "[" : "", host->name, v6 ? "]" : "", port);
+    (void)snprintf(ret_text, NACRE_EGRESS_HOST_TEXT, "%s%s%s%s%s",
+                   host->below ? "*." : "", v6 ? "[" : "", host->name, v6 ? "]" : "",
+                   port);
     return ret_text;
 }
 
@@ -198,7 +199,8 @@ static bool copy_texts(char *const *from, char ***ret_to)
 }
 
 enum nacre_status nacre_egress_copy(const struct nacre_egress *egress,
-                                    struct nacre_egress *ret_copy, struct nacre_error *err)
+                                    struct nacre_egress *ret_copy,
+                                    struct nacre_error *err)
 {
     struct nacre_egress copy = {
         .mode = egress->mode,

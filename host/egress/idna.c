@@ -1,7 +1,7 @@
 /*
- * Reads names that anybody wrote.  IDNA 2008 without the mappings of UTS 46: what would be
- * mapped (full-width digits, soft hyphens, other dots) is refused, so that one name has
- * one spelling.  Only the case of letters is folded, as for ASCII.
+ * Reads names that anybody wrote.  IDNA 2008 without the mappings of UTS 46: what would
+ * be mapped (full-width digits, soft hyphens, other dots) is refused, so that one name
+ * has one spelling.  Only the case of letters is folded, as for ASCII.
  */
 #include "idna.h"
 

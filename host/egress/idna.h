@@ -4,12 +4,12 @@
 #include "nacre/url.h"
 
 /*
- * Names with letters beyond ASCII, and their xn-- form.  libidn2 is loaded at the first of
- * them; where it can't be, NACRE_ERR_UNAVAILABLE says what to install.
+ * Names with letters beyond ASCII, and their xn-- form.  libidn2 is loaded at the first
+ * of them; where it can't be, NACRE_ERR_UNAVAILABLE says what to install.
  */
 
-/* `text` is UTF-8.  Its one form, in A-labels; labels that IDNA 2008 forbids, that it would
- * map to something else, or that mix scripts are refused. */
+/* `text` is UTF-8.  Its one form, in A-labels; labels that IDNA 2008 forbids, that it
+ * would map to something else, or that mix scripts are refused. */
 NACRE_MUST_CHECK enum nacre_status nacre_idna_to_ascii(const char *text,
                                                        char ret_name[NACRE_NAME_SIZE],
                                                        struct nacre_error *err);

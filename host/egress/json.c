@@ -34,8 +34,9 @@ static json_t *write_host(const struct nacre_egress_host *host)
 {
     char text[NACRE_EGRESS_HOST_TEXT];
 
-    return json_pack("{s:s, s:s, s:I, s:i, s:i}", "host", nacre_egress_host_text(host, text),
-                     "way", nacre_way_name(host->way), "index", (json_int_t)host->index,
+    return json_pack("{s:s, s:s, s:I, s:i, s:i}", "host",
+                     nacre_egress_host_text(host, text), "way", nacre_way_name(host->way),
+                     "index", (json_int_t)host->index,
                      "line", host->place.line, "column", host->place.column);
 }
 
@@ -125,6 +126,8 @@ enum nacre_status nacre_egress_write(const struct nacre_egress *egress,
     if (json && json_dump_callback(json, add, &sink, JSON_COMPACT) == 0)
         return NACRE_OK;
     ret_json->size = before;
+    if (ret_json->bytes)
+        ret_json->bytes[before] = '\0';
     if (sink.status != NACRE_OK)
         return sink.status;
     return nacre_fail(err, NACRE_ERR_MEMORY, "the rules of a network");
@@ -174,8 +177,8 @@ static enum nacre_status read_host(json_t *json, struct nacre_egress_host *ret_h
     json_int_t index;
     int line, column;
 
-    if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s, s:I, s:i, s:i}", "host", &text,
-                       "way", &way_name, "index", &index, "line", &line, "column",
+    if (json_unpack_ex(json, NULL, JSON_STRICT, "{s:s, s:s, s:I, s:i, s:i}", "host",
+                       &text, "way", &way_name, "index", &index, "line", &line, "column",
                        &column) != 0 ||
         !is_u32(index) || line < 0 || column < 0 || !read_way(way_name, &way))
         return wrong("a host is not whole", err);
@@ -306,8 +309,9 @@ static enum nacre_status read_parts(json_t *json, struct nacre_egress *egress,
                        "{s:s, s:o, s:o, s:b, s:b, s:I, s:s, s:o, s:o, s:o, s:o}", "mode",
                        &mode_name, "allowed", &allowed, "denied", &denied,
                        "block_private", &block_private, "scan", &scan, "patterns",
-                       &patterns, "way", &way_name, "secrets", &secrets, "limits", &limits,
-                       "resolvers", &resolvers, "fixed_hosts", &fixed_hosts) != 0)
+                       &patterns, "way", &way_name, "secrets", &secrets, "limits",
+                       &limits, "resolvers", &resolvers, "fixed_hosts",
+                       &fixed_hosts) != 0)
         return wrong("they are not whole", err);
     if (!read_word(mode_name, mode_names, NACRE_COUNT(mode_names), &mode) ||
         !read_way(way_name, &egress->way) || patterns < 0 ||

@@ -94,7 +94,8 @@ static void list_allowed(const struct nacre_egress *egress, char *ret_text, size
         int length;
 
         (void)nacre_egress_host_text(&egress->allowed[i], host);
-        length = snprintf(ret_text + used, size - used, "%s%s", used > 0 ? ", " : "", host);
+        length = snprintf(ret_text + used, size - used, "%s%s", used > 0 ? ", " : "",
+                          host);
         if (length < 0 || (size_t)length >= size - used) {
             (void)snprintf(ret_text + used, size - used, ", ...");
             return;
@@ -113,19 +114,19 @@ static void deny_unlisted(const struct nacre_egress *egress, const char *name,
         egress->mode == NACRE_NETWORK_ALLOWLIST ? RULE_ALLOWED : RULE_MODE,
         (struct nacre_place){ 0 });
     if (!nacre_egress_is_open(egress)) {
-        TEXT(verdict, "%s is denied: %s, so nothing is reachable; do without, or ask for a "
-                      "policy that allows the host", shown,
+        TEXT(verdict, "%s is denied: %s, so nothing is reachable; do without, or ask for "
+                      "a policy that allows the host", shown,
              egress->mode == NACRE_NETWORK_ALLOWLIST ? "allowed_hosts is empty"
                                                      : "mode is deny");
         return;
     }
     list_allowed(egress, others, sizeof(others));
-    TEXT(verdict, "%s is denied: no entry of allowed_hosts matches it; allowed: %s", shown,
-         others);
+    TEXT(verdict, "%s is denied: no entry of allowed_hosts matches it; allowed: %s",
+         shown, others);
 }
 
-static void deny_port(const struct nacre_egress_host *host, const char *name, uint16_t port,
-                      struct nacre_egress_verdict *verdict)
+static void deny_port(const struct nacre_egress_host *host, const char *name,
+                      uint16_t port, struct nacre_egress_verdict *verdict)
 {
     char shown[NACRE_SHOWN], rule[NACRE_EGRESS_HOST_TEXT];
 
@@ -161,11 +162,11 @@ static bool is_foreign_port(uint16_t port)
     return false;
 }
 
-/* The entry that opens name and port, the first; else *ret_other is one that opens the name
- * for another port, or NULL. */
-static const struct nacre_egress_host *find_allowed(const struct nacre_egress *egress,
-                                                    const char *name, uint16_t port,
-                                                    const struct nacre_egress_host **ret_other)
+/* The entry that opens name and port, the first; else *ret_other is one that opens the
+ * name for another port, or NULL. */
+static const struct nacre_egress_host *
+find_allowed(const struct nacre_egress *egress, const char *name, uint16_t port,
+             const struct nacre_egress_host **ret_other)
 {
     *ret_other = NULL;
     for (uint32_t i = 0; i < egress->allowed_count; i++) {
@@ -199,8 +200,8 @@ static bool is_localhost(const char *name)
            (length > 10 && strcmp(name + length - 10, ".localhost") == 0);
 }
 
-static bool judge_denied(const struct nacre_egress *egress, const char *name, uint16_t port,
-                         struct nacre_egress_verdict *verdict)
+static bool judge_denied(const struct nacre_egress *egress, const char *name,
+                         uint16_t port, struct nacre_egress_verdict *verdict)
 {
     char shown[NACRE_SHOWN], rule[NACRE_EGRESS_HOST_TEXT];
 
@@ -226,7 +227,8 @@ static bool judge_denied(const struct nacre_egress *egress, const char *name, ui
 static void judge_name(const struct nacre_egress *egress, const char *name, uint16_t port,
                        struct nacre_egress_verdict *verdict)
 {
-    const struct nacre_egress_host *other, *host = find_allowed(egress, name, port, &other);
+    const struct nacre_egress_host *other,
+        *host = find_allowed(egress, name, port, &other);
     bool open_to_all = egress->mode == NACRE_NETWORK_ALLOW_ALL;
     char shown[NACRE_SHOWN], rule[NACRE_EGRESS_HOST_TEXT];
 
@@ -238,13 +240,15 @@ static void judge_name(const struct nacre_egress *egress, const char *name, uint
     } else if (host && !open_to_all) {
         verdict->allowed = true;
         say_entry(verdict, "", RULE_ALLOWED, host);
-        TEXT(verdict, "%s is allowed by %.120s", shown, nacre_egress_host_text(host, rule));
+        TEXT(verdict, "%s is allowed by %.120s", shown,
+             nacre_egress_host_text(host, rule));
     } else if (!open_to_all) {
         deny_port(other, name, port, verdict);
     } else if (!host && is_foreign_port(port)) {
         say(verdict, "port-not-allowed", RULE_MODE, (struct nacre_place){ 0 });
-        TEXT(verdict, "port %u of %s is denied: it belongs to another protocol than http; "
-                      "an entry with the port in allowed_hosts opens it", port, shown);
+        TEXT(verdict, "port %u of %s is denied: it belongs to another protocol than "
+                      "http; an entry with the port in allowed_hosts opens it", port,
+             shown);
     } else {
         verdict->allowed = true;
         say(verdict, "", RULE_MODE, (struct nacre_place){ 0 });
@@ -298,8 +302,8 @@ void nacre_egress_judge_address(const struct nacre_egress *egress, const char *n
     *ret_verdict = verdict;
 }
 
-void nacre_egress_judge(const struct nacre_egress *egress, const char *name, uint16_t port,
-                        struct nacre_egress_verdict *ret_verdict)
+void nacre_egress_judge(const struct nacre_egress *egress, const char *name,
+                        uint16_t port, struct nacre_egress_verdict *ret_verdict)
 {
     struct nacre_egress_verdict verdict = { 0 }, answer;
     struct nacre_address address;

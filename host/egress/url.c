@@ -1,7 +1,7 @@
 /*
  * Trusts nobody: URLs come from guests, and from servers that redirect them.  Read once,
- * into parts that are put together again where a URL is needed: what was judged is what is
- * asked for.
+ * into parts that are put together again where a URL is needed: what was judged is what
+ * is asked for.
  */
 #include "nacre/url.h"
 
@@ -37,15 +37,16 @@ static const char *fault_of_bytes(const char *text, size_t length)
             return "it has a blank or a control character; write %20 and the like";
         if (byte == '\\')
             return "it has a backslash; write %5C";
-        if (byte == '%' && (i + 2 >= length || !is_hex(text[i + 1]) || !is_hex(text[i + 2])))
+        if (byte == '%' &&
+            (i + 2 >= length || !is_hex(text[i + 1]) || !is_hex(text[i + 2])))
             return "a '%' is not followed by two hexadecimal digits; write %25";
     }
     return NULL;
 }
 
 /* Path and query; `text` begins with '/' or '?', or is empty. */
-static enum nacre_status read_target(const char *text, size_t length, struct nacre_url *url,
-                                     struct nacre_error *err)
+static enum nacre_status read_target(const char *text, size_t length,
+                                     struct nacre_url *url, struct nacre_error *err)
 {
     size_t slash = length == 0 || text[0] != '/';
 

@@ -158,8 +158,8 @@ static enum nacre_status read_egress(const json_t *json, struct nacre_egress *re
 {
     if (!json_is_string(json))
         return fields_wrong("egress", err);
-    return nacre_egress_read(json_string_value(json), json_string_length(json), ret_egress,
-                             err);
+    return nacre_egress_read(json_string_value(json), json_string_length(json),
+                             ret_egress, err);
 }
 
 /* What an executor takes for granted of a plan that was made here. */

@@ -54,7 +54,8 @@ static void open_private(const struct nacre_policy *policy, struct nacre_answer 
     if (flag->place.line > 0)
         nacre_answer_change(answer, policy, flag->place, "true", "false");
     else
-        nacre_answer_fix(answer, "add under spec." RULE_SSRF ": block_private_ips: false");
+        nacre_answer_fix(answer,
+                         "add under spec." RULE_SSRF ": block_private_ips: false");
 }
 
 /* An address that a list would open has still to be one that may be reached. */
@@ -175,7 +176,8 @@ enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
     (void)nacre_text_shown(shown, host);
     if (status != NACRE_OK)
         return nacre_fail(err, status == NACRE_ERR_PARSE ? NACRE_ERR_USAGE : status,
-                          "'%s' is not HOST, HOST:PORT or a URL: %.300s", shown, why.text);
+                          "'%s' is not HOST, HOST:PORT or a URL: %.300s", shown,
+                          why.text);
     if (policy->level == NACRE_LEVEL_NONE) {
         answer.allowed = true;
         nacre_answer_say(&answer, "level", 0, policy->level_place,

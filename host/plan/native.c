@@ -178,7 +178,7 @@ static void waive_tunnels(struct draft *draft)
 
     note(draft, "request.waive",
          used ? NACRE_WAIVER_TUNNEL ": what goes through a tunnel is not scanned"
-              : NACRE_WAIVER_TUNNEL ": no effect: there is no tunnel that would be scanned");
+              : NACRE_WAIVER_TUNNEL ": no effect: no tunnel would be scanned");
 }
 
 static void waive(struct draft *draft)

@@ -7,7 +7,8 @@
 #include "draft.h"
 #include "nacre/text.h"
 
-#define GUARD_WALL "the door checks every answer of DNS, and each socket before it connects"
+#define GUARD_WALL                                                                       \
+    "the door checks every answer of DNS, and each socket before it connects"
 
 static void network_mode(struct draft *draft)
 {
@@ -181,8 +182,8 @@ static void guard_private(struct draft *draft, const char *rule,
     WHAT(&decision, "true: no host leads to a private, local or special address");
     if (!flag->on) {
         decision.verdict = NACRE_VERDICT_GRANT;
-        WHAT(&decision, "%sfalse%s: private addresses are reachable; loopback, link-local "
-                        "and metadata never are", warns ? "warning: " : "",
+        WHAT(&decision, "%sfalse%s: private addresses are reachable; loopback, "
+                        "link-local and metadata never are", warns ? "warning: " : "",
              warns ? " is block_private_ips: false" : "");
     }
     nacre_draft_add(draft, &decision);
@@ -202,8 +203,8 @@ static void guard_pinning(struct draft *draft)
     if (flag->place.line == 0)
         return;
     if (!flag->on && draft->policy->network.mode == NACRE_NETWORK_ALLOWLIST) {
-        WHAT(&decision, "dns_pinning: false with mode allowlist: a name that is looked up "
-                        "again after the check may lead anywhere");
+        WHAT(&decision, "dns_pinning: false with mode allowlist: a name that is looked "
+                        "up again after the check may lead anywhere");
         FIX(&decision, "set it to true");
         nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
         return;
@@ -297,7 +298,8 @@ static void refuse_request(struct draft *draft, const struct nacre_error *why)
     struct nacre_decision decision = { 0 };
     bool intercept = strncmp(why->text, "--intercept", 11) == 0;
 
-    nacre_rule_name(decision.rule, intercept ? "request.intercept" : "request.secrets", 0);
+    nacre_rule_name(decision.rule, intercept ? "request.intercept" : "request.secrets",
+                    0);
     WHAT(&decision, "%.250s", why->text);
     FIX(&decision, "%s", intercept ? "leave --intercept out, or list the host under "
                                      "allowed_hosts"

@@ -23,9 +23,9 @@ bool nacre_secret_is_doors(const struct nacre_policy *policy,
  * that a secret is bound to, or that --intercept names, may be anything: NACRE_ERR_DENIED
  * then, with the sentence.
  */
-NACRE_MUST_CHECK enum nacre_status nacre_network_rules(const struct nacre_policy *policy,
-                                                       const struct nacre_request *request,
-                                                       struct nacre_egress *ret_egress,
-                                                       struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_network_rules(const struct nacre_policy *policy,
+                    const struct nacre_request *request, struct nacre_egress *ret_egress,
+                    struct nacre_error *err);
 
 #endif

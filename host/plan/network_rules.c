@@ -132,8 +132,8 @@ static bool rule_opens_port(const struct nacre_egress_host *rule, uint16_t port)
            (rule->port == 0 && (port == 80 || port == 443));
 }
 
-/* A host that a wider rule opens gets a rule of its own, in front of all others, with that
- * rule's port and place. */
+/* A host that a wider rule opens gets a rule of its own, in front of all others, with
+ * that rule's port and place. */
 static enum nacre_status add_intercepted(struct nacre_egress *egress,
                                          const struct nacre_egress_host *host,
                                          struct nacre_egress_host wider,

@@ -1,4 +1,4 @@
-/* The secrets' lines, and the secrets that a request asks for.  Values never come here. */
+/* The secrets' lines, and what secrets a request asks for.  Values never come here. */
 #include "nacre/secrets.h"
 
 #include <inttypes.h>
@@ -49,15 +49,15 @@ static void injection(struct draft *draft)
             return;
         }
         decision.verdict = NACRE_VERDICT_DENY;
-        WHAT(&decision, "no secret reaches the command: host-boundary, the default, needs "
-                        "a sandbox");
+        WHAT(&decision, "no secret reaches the command: host-boundary, the default, "
+                        "needs a sandbox");
         FIX(&decision, "add under spec.capabilities.secrets: injection: environment");
         nacre_draft_add(draft, &decision);
         return;
     }
     if (how == NACRE_INJECTION_ENVIRONMENT) {
-        WHAT(&decision, "environment: warning: the guest holds the raw value, which can't "
-                        "be withdrawn from a running process");
+        WHAT(&decision, "environment: warning: the guest holds the raw value, which "
+                        "can't be withdrawn from a running process");
         WALL(&decision, "in the run's environment; in no argument, label or inspection");
     } else if (how == NACRE_INJECTION_FILE_MOUNT) {
         WHAT(&decision, "file-mount: read-only files in " NACRE_SECRET_DIR

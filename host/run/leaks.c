@@ -8,6 +8,7 @@
  */
 #include "leaks.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,8 @@ struct lane {
 };
 
 struct run_leaks {
-    struct nacre_leaks *scanner;
+    const struct nacre_leaks *scanner;
+    struct nacre_leaks *own; /* with the run's values; NULL: the scanner is shared */
     const struct nacre_plan *plan;
     const struct nacre_request *request; /* the caller's */
     const char *const *protected_paths;
@@ -61,12 +63,33 @@ static void on_output(void *data, int stream, const char *bytes, size_t count)
 
 /* ---- beginning ---- */
 
-static enum nacre_status make_scanner(const struct nacre_plan *plan,
-                                      const struct nacre_secret_set *granted,
+/* Patterns alone are the same for every run: made once, and for the life of the
+ * process.  To make them takes longer than many a run. */
+static enum nacre_status share_scanner(uint32_t pattern_count,
+                                       const struct nacre_leaks **ret_scanner,
+                                       struct nacre_error *err)
+{
+    static struct nacre_leaks *_Atomic shared[NACRE_LEAK_PATTERNS + 1];
+    NACRE_AUTO(nacre_leaks_guard) struct nacre_leaks *made = NULL;
+    struct nacre_leaks *there;
+
+    if (pattern_count > NACRE_LEAK_PATTERNS)
+        return nacre_leaks_new(NULL, 0, pattern_count, &made, err);
+    there = atomic_load(&shared[pattern_count]);
+    if (!there && nacre_leaks_new(NULL, 0, pattern_count, &made, err) != NACRE_OK)
+        return err->status;
+    if (!there && atomic_compare_exchange_strong(&shared[pattern_count], &there, made))
+        there = nacre_leaks_take(&made);
+    *ret_scanner = there;
+    return NACRE_OK;
+}
+
+static enum nacre_status make_scanner(const struct nacre_secret_set *granted,
+                                      uint32_t pattern_count,
                                       struct nacre_leaks **ret_scanner,
                                       struct nacre_error *err)
 {
-    uint32_t count = granted ? granted->count : 0, used = 0;
+    uint32_t count = granted->count, used = 0;
     NACRE_AUTO(nacre_heap_guard) struct nacre_leak_value *values =
         calloc(count + 1u, sizeof(*values));
 
@@ -80,8 +103,24 @@ static enum nacre_status make_scanner(const struct nacre_plan *plan,
                 .name = secret->name, .bytes = secret->value, .count = secret->count
             };
     }
-    return nacre_leaks_new(values, used, plan->leak_scan ? plan->leak_patterns : 0,
-                           ret_scanner, err);
+    return nacre_leaks_new(values, used, pattern_count, ret_scanner, err);
+}
+
+static bool has_secrets(const struct nacre_request *request)
+{
+    return request->granted && request->granted->count > 0;
+}
+
+static enum nacre_status get_scanner(struct run_leaks *leaks, uint32_t pattern_count,
+                                     struct nacre_error *err)
+{
+    enum nacre_status status;
+
+    if (!has_secrets(leaks->request))
+        return share_scanner(pattern_count, &leaks->scanner, err);
+    status = make_scanner(leaks->request->granted, pattern_count, &leaks->own, err);
+    leaks->scanner = leaks->own;
+    return status;
 }
 
 enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
@@ -94,7 +133,7 @@ enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
     enum nacre_status status;
 
     *ret_request = *request;
-    if (!plan->leak_scan && (!request->granted || request->granted->count == 0)) {
+    if (!plan->leak_scan && !has_secrets(request)) {
         if (request->scan_files)
             return nacre_fail(err, NACRE_ERR_USAGE,
                               "there is nothing to look for in files: the policy has no "
@@ -112,7 +151,7 @@ enum nacre_status run_leaks_begin(const struct nacre_plan *plan,
     leaks->output_bytes_max = plan->limits.output_bytes_max < NACRE_BUF_LIMIT_MAX
                                   ? (size_t)plan->limits.output_bytes_max
                                   : NACRE_BUF_LIMIT_MAX;
-    status = make_scanner(plan, request->granted, &leaks->scanner, err);
+    status = get_scanner(leaks, plan->leak_scan ? plan->leak_patterns : 0, err);
     for (int i = 0; i < 2 && request->on_output && status == NACRE_OK; i++) {
         leaks->lanes[i] = (struct lane){ .leaks = leaks, .number = i + 1 };
         status = nacre_leak_stream_new(leaks->scanner, &leaks->lanes[i].stream, err);
@@ -133,7 +172,7 @@ void run_leaks_free(struct run_leaks *leaks)
         return;
     for (size_t i = 0; i < NACRE_COUNT(leaks->lanes); i++)
         nacre_leak_stream_free(leaks->lanes[i].stream);
-    nacre_leaks_free(leaks->scanner);
+    nacre_leaks_free(leaks->own);
     free(leaks);
 }
 
@@ -221,12 +260,24 @@ static void clean_text(struct run_leaks *leaks, char *text, size_t size)
 
     if (count == 0)
         return;
-    if (scan(leaks, text, count, count == size - 1, &clean, &leaks->counts, &err) ==
-        NACRE_OK)
+    if (leaks->scanner && scan(leaks, text, count, count == size - 1, &clean,
+                               &leaks->counts, &err) == NACRE_OK)
         (void)snprintf(text, size, "%s", clean.bytes.bytes ? clean.bytes.bytes : "");
     else
         (void)snprintf(text, size, "(could not be scanned for secrets)");
     nacre_buf_clear(&clean.bytes);
+}
+
+static void clean_texts(struct run_leaks *leaks, struct nacre_result *result)
+{
+    clean_text(leaks, result->reason, sizeof(result->reason));
+    for (uint32_t i = 0; i < result->denial_count; i++) {
+        struct nacre_denial *denial = &result->denials[i];
+
+        clean_text(leaks, denial->path, sizeof(denial->path));
+        clean_text(leaks, denial->text, sizeof(denial->text));
+        clean_text(leaks, denial->fix, sizeof(denial->fix));
+    }
 }
 
 static enum nacre_status clean_result(struct run_leaks *leaks,
@@ -239,15 +290,19 @@ static enum nacre_status clean_result(struct run_leaks *leaks,
         status = clean_output(leaks, &result->errors, result, err);
     if (status == NACRE_OK)
         status = clean_output(leaks, &result->values, result, err);
-    clean_text(leaks, result->reason, sizeof(result->reason));
-    for (uint32_t i = 0; i < result->denial_count; i++) {
-        struct nacre_denial *denial = &result->denials[i];
-
-        clean_text(leaks, denial->path, sizeof(denial->path));
-        clean_text(leaks, denial->text, sizeof(denial->text));
-        clean_text(leaks, denial->fix, sizeof(denial->fix));
-    }
+    clean_texts(leaks, result);
     return status;
+}
+
+static void add_tally(const struct run_leaks *leaks, struct nacre_result *result)
+{
+    struct nacre_leak_tally *tally = &result->leaks;
+
+    tally->values += leaks->counts.values;
+    tally->blocked += leaks->counts.blocked;
+    tally->redacted += leaks->counts.redacted;
+    tally->warned += leaks->counts.warned;
+    result->leak |= tally->values > 0 || tally->blocked > 0;
 }
 
 static void end_lanes(struct run_leaks *leaks, bool is_cut)
@@ -267,12 +322,10 @@ static void end_lanes(struct run_leaks *leaks, bool is_cut)
 enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status status,
                                 struct nacre_result *result, struct nacre_error *err)
 {
-    struct nacre_leak_tally *tally;
     enum nacre_status scanned;
 
     if (!leaks)
         return status;
-    tally = &result->leaks;
     end_lanes(leaks, status != NACRE_OK || result->output_cut);
     if (status != NACRE_OK)
         clean_text(leaks, err->text, sizeof(err->text));
@@ -280,11 +333,7 @@ enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status statu
         run_leak_files(leaks->scanner, leaks->plan, leaks->protected_paths, leaks->begun,
                        result, &leaks->counts);
     scanned = clean_result(leaks, result, status == NACRE_OK ? err : &leaks->failure);
-    tally->values += leaks->counts.values;
-    tally->blocked += leaks->counts.blocked;
-    tally->redacted += leaks->counts.redacted;
-    tally->warned += leaks->counts.warned;
-    result->leak |= tally->values > 0 || tally->blocked > 0;
+    add_tally(leaks, result);
     if (status != NACRE_OK)
         return status;
     if (scanned == NACRE_OK && leaks->failure.status != NACRE_OK) {
@@ -297,4 +346,25 @@ enum nacre_status run_leaks_end(struct run_leaks *leaks, enum nacre_status statu
     nacre_buf_clear(&result->errors);
     nacre_buf_clear(&result->values);
     return nacre_fail_context(err, "the run ended, but can't be scanned for secrets");
+}
+
+void run_leaks_refused(const struct nacre_policy *policy,
+                       const struct nacre_request *request, struct nacre_result *result,
+                       struct nacre_error *failure)
+{
+    bool is_scanned = policy->secrets.leak_detection.on;
+    struct run_leaks leaks = { .request = request };
+    struct nacre_error err;
+
+    if (!is_scanned && !has_secrets(request))
+        return;
+    /* Without a scanner no text is kept. */
+    if (get_scanner(&leaks, is_scanned ? (uint32_t)policy->secrets.leak_patterns.value : 0,
+                    &err) != NACRE_OK)
+        leaks.scanner = NULL;
+    clean_texts(&leaks, result);
+    if (failure)
+        clean_text(&leaks, failure->text, sizeof(failure->text));
+    add_tally(&leaks, result);
+    nacre_leaks_free(leaks.own);
 }

@@ -36,4 +36,12 @@ NACRE_MUST_CHECK enum nacre_status run_leaks_end(struct run_leaks *leaks,
                                                  struct nacre_result *result,
                                                  struct nacre_error *err);
 
+/*
+ * The same for a run that was refused, or failed with `failure` (else NULL), before there
+ * was anything to run: words of the command may be in what is told of it.
+ */
+void run_leaks_refused(const struct nacre_policy *policy,
+                       const struct nacre_request *request, struct nacre_result *result,
+                       struct nacre_error *failure);
+
 #endif

@@ -212,6 +212,9 @@ static enum nacre_status run_request(struct nacre_engine *engine,
         executor = NULL;
     if (is_refusal(status))
         status = denied(result, err);
+    if (!executor)
+        run_leaks_refused(record->policy, record->request, result,
+                          status == NACRE_OK ? NULL : err);
     record->plan = *plan;
     record->executor = executor ? executor->ops->name : NULL;
     if (status != NACRE_OK)

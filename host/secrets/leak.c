@@ -53,9 +53,16 @@ static enum nacre_status copy_values(struct nacre_leaks *leaks,
         return err->status;
     leaks->values = calloc(value_count + 1, sizeof(*leaks->values));
     leaks->names = malloc(names_size);
-    leaks->secrets = leak_memory_new(leaks->secrets_size);
+    leaks->secrets = leak_memory_new(leaks->secrets_size, value_count > 0);
     if (!leaks->values || !leaks->names || !leaks->secrets)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a leak scanner");
+    /* What the index holds, four bytes of each spelling, is locked if there is room. */
+    if (value_count > 0 && !leak_memory_is_locked(leaks->secrets, leaks->secrets_size))
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "no room to lock secrets into memory: raise the limit (ulimit "
+                          "-l, LimitMEMLOCK)");
+    leaks->secrets[leaks->secrets_size - 1] = 1;
+    leaks->index.is_secret = value_count > 0;
     for (size_t i = 0; i < value_count; i++) {
         struct leak_value value = trimmed(&values[i]);
         size_t name_size = strlen(values[i].name) + 1;
@@ -225,6 +232,11 @@ void nacre_leaks_free(struct nacre_leaks *leaks)
     free(leaks);
 }
 
+bool leaks_are_whole(const struct nacre_leaks *leaks)
+{
+    return leaks->secrets[leaks->secrets_size - 1] == 1;
+}
+
 static void add_counts(struct nacre_leak_counts *sum,
                        const struct nacre_leak_counts *counts)
 {
@@ -241,6 +253,11 @@ enum nacre_leak_class nacre_leaks_find(const struct nacre_leaks *leaks, const vo
 {
     struct leak_scan scan = { .leaks = leaks };
 
+    /* Nobody can tell, so it is one. */
+    if (!leaks_are_whole(leaks)) {
+        counts->values++;
+        return NACRE_LEAK_VALUE;
+    }
     (void)leak_scan_pass(&scan, bytes, count, LEAK_END_REAL);
     add_counts(counts, &scan.counts);
     leak_scan_clear(&scan);
@@ -269,6 +286,8 @@ enum nacre_status nacre_leaks_redact(const struct nacre_leaks *leaks, const void
     struct sink sink = { .clean = ret_clean, .err = err };
     struct leak_scan scan = { .leaks = leaks, .out = add_clean, .data = &sink };
 
+    if (!leaks_are_whole(leaks))
+        return nacre_fail(err, NACRE_ERR_USAGE, LEAK_FORKED);
     (void)leak_scan_pass(&scan, bytes, count, LEAK_END_REAL);
     add_counts(counts, &scan.counts);
     leak_scan_clear(&scan);

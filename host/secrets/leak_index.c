@@ -11,6 +11,7 @@
 #define TABLE_LOG_MAX 20
 #define TABLE_ROOM 64 /* places of the table for each key */
 #define BEGINNINGS_LOG 16
+#define BEGINNINGS_SIZE ((size_t)1 << (BEGINNINGS_LOG - 3))
 
 static uint32_t load(const unsigned char *text)
 {
@@ -43,7 +44,7 @@ static enum nacre_status grow(struct leak_index *index, struct nacre_error *err)
 {
     size_t size = index->entries_size ? index->entries_size * 2
                                       : ENTRIES_FIRST * sizeof(*index->entries);
-    struct leak_entry *grown = leak_memory_new(size);
+    struct leak_entry *grown = leak_memory_new(size, index->is_secret);
 
     if (!grown)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for what is looked for");
@@ -148,8 +149,8 @@ enum nacre_status leak_index_seal(struct leak_index *index, struct nacre_error *
         log++;
     index->shift = 32 - log;
     index->table_size = (size_t)1 << log;
-    index->table = leak_memory_new(index->table_size);
-    index->beginnings = leak_memory_new((size_t)1 << (BEGINNINGS_LOG - 3));
+    index->table = leak_memory_new(index->table_size, index->is_secret);
+    index->beginnings = leak_memory_new(BEGINNINGS_SIZE, index->is_secret);
     if (!index->table || !index->beginnings)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for what is looked for");
     for (size_t i = 0; i < index->entry_count; i++)
@@ -161,7 +162,7 @@ void leak_index_clear(struct leak_index *index)
 {
     leak_memory_free(index->entries, index->entries_size);
     leak_memory_free(index->table, index->table_size);
-    leak_memory_free(index->beginnings, (size_t)1 << (BEGINNINGS_LOG - 3));
+    leak_memory_free(index->beginnings, BEGINNINGS_SIZE);
     *index = (struct leak_index){ 0 };
 }
 

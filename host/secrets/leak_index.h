@@ -21,8 +21,10 @@ struct leak_entry {
 };
 #define LEAK_OWNER_PATTERN 0x80000000U
 
-/* Zeroed is an empty index.  Secrets can be told from it, so it is locked and wiped. */
+/* Zeroed is an empty index.  The values can be told from it: `is_secret` is set, before
+ * anything is added, where there are some. */
 struct leak_index {
+    bool is_secret;
     struct leak_entry *entries; /* sorted by key, then owner; none twice */
     size_t entry_count, entries_size;
     uint8_t *table; /* by a hash of the key: bits by further three bits of the hash */

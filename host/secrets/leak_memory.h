@@ -1,13 +1,15 @@
 #ifndef NACRE_LEAK_MEMORY_H
 #define NACRE_LEAK_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
- * Zeroed pages for what is made of secrets: locked where RLIMIT_MEMLOCK lets us, in no
+ * Zeroed pages; for what is made of secrets locked where RLIMIT_MEMLOCK lets us, in no
  * core dump, empty in a forked child, and wiped when given back.  NULL: no memory.
  */
-void *leak_memory_new(size_t size);
+void *leak_memory_new(size_t size, bool is_secret);
+bool leak_memory_is_locked(void *memory, size_t size);
 void leak_memory_free(void *memory, size_t size); /* accepts NULL */
 
 #endif

@@ -10,6 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/*
+ * A value that repeats itself, and a text that repeats its beginning, would have each
+ * place read far: 16 s for a MiB were measured.  So long beginnings are counted, over the
+ * whole stream, and when there were too many each further one is itself a finding.
+ */
+#define BEGINNING_UNITS 64
+#define EFFORT_MAX ((uint64_t)8 << 20)
+#define EFFORT_PER_BYTE 8
+
 /* What begins at one place. */
 struct verdict {
     enum nacre_leak_class class;
@@ -19,6 +28,7 @@ struct verdict {
     const char *warned_name;
     bool is_open; /* not known before there is more of the text */
     bool is_key;
+    bool is_tired; /* places within it are not looked at any more */
 };
 
 static void count_open(struct leak_scan *scan)
@@ -154,23 +164,36 @@ static void read_key(struct leak_scan *scan, const unsigned char *text, size_t c
     cover(scan, key->at);
 }
 
-static void judge_value(const struct leak_scan *scan, uint32_t owner,
-                        const unsigned char *text, size_t count, enum leak_end end,
+/* Is a beginning that came to nothing one too many? */
+static bool is_too_much(struct leak_scan *scan, size_t units, size_t at)
+{
+    if (units < BEGINNING_UNITS)
+        return false;
+    scan->effort += units;
+    return scan->effort > EFFORT_MAX + EFFORT_PER_BYTE * (scan->gone_bytes + at);
+}
+
+static void judge_value(struct leak_scan *scan, uint32_t owner, const unsigned char *text,
+                        size_t count, size_t at, enum leak_end end,
                         struct verdict *verdict)
 {
     const struct leak_value *value = &scan->leaks->values[owner / LEAK_FORM_COUNT];
     struct leak_reach reach =
-        leak_value_read(value, (enum leak_form)(owner % LEAK_FORM_COUNT), text, count);
+        leak_value_read(value, (enum leak_form)(owner % LEAK_FORM_COUNT), text + at,
+                        count - at);
 
     if (reach.is_open && end == LEAK_END_NOT_YET) {
         verdict->is_open = true;
         return;
     }
-    if (!reach.is_hit && !(reach.is_open && (reach.is_enough || end == LEAK_END_CUT)))
-        return;
+    if (!reach.is_hit && !(reach.is_open && (reach.is_enough || end == LEAK_END_CUT))) {
+        if (!is_too_much(scan, reach.units, at))
+            return;
+        verdict->is_tired = true;
+    }
     /* What follows, at a cut, is the beginning of its next byte. */
     if (reach.is_open && end == LEAK_END_CUT)
-        reach.text = count;
+        reach.text = count - at;
     if (verdict->class < NACRE_LEAK_VALUE)
         verdict->name = value->name;
     verdict->class = NACRE_LEAK_VALUE;
@@ -222,7 +245,7 @@ static struct verdict judge(struct leak_scan *scan, const unsigned char *text,
             judge_pattern(scan, entry->owner & ~LEAK_OWNER_PATTERN, text, count, at, end,
                           &verdict);
         else
-            judge_value(scan, entry->owner, text + at, count - at, end, &verdict);
+            judge_value(scan, entry->owner, text, count, at, end, &verdict);
     }
     return verdict;
 }
@@ -274,7 +297,7 @@ size_t leak_scan_pass(struct leak_scan *scan, const unsigned char *text, size_t 
             return at;
         }
         found(scan, text, count, at, &verdict);
-        scan->cursor++;
+        scan->cursor += verdict.is_tired ? verdict.length : 1;
     }
     if (end == LEAK_END_NOT_YET)
         held = held_tail(scan, text, count);

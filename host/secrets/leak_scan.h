@@ -10,10 +10,14 @@ struct nacre_leaks {
     struct leak_value *values;
     size_t value_count;
     char *names;            /* of all values, each terminated */
-    unsigned char *secrets; /* of all values, locked */
+    unsigned char *secrets; /* of all values, locked; the last byte is 1 */
     size_t secrets_size;
     struct leak_index index;
 };
+
+/* False in a forked child, where the values are gone: nothing would be found there. */
+#define LEAK_FORKED "a leak scanner can't be used in a forked child"
+bool leaks_are_whole(const struct nacre_leaks *leaks);
 
 /* The body of a private key: redacted up to its END line, or to what can't be part of
  * one.  Nothing of it is held back. */
@@ -45,6 +49,7 @@ struct leak_scan {
     enum nacre_leak_class open; /* of what is left out and was not counted yet */
     enum nacre_leak_class worst;
     struct nacre_leak_counts counts;
+    uint64_t effort; /* spent on long beginnings of values that were none */
     void (*out)(void *data, const char *bytes, size_t count);
     void *data;
 

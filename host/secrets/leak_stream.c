@@ -105,6 +105,8 @@ enum nacre_status nacre_leak_stream_add(struct nacre_leak_stream *stream,
     const unsigned char *next = bytes;
 
     assert(!stream->has_ended);
+    if (!leaks_are_whole(stream->scan.leaks))
+        return nacre_fail(err, NACRE_ERR_USAGE, LEAK_FORKED);
     stream->scan.out = out;
     stream->scan.data = data;
     while (count > 0) {

@@ -267,6 +267,7 @@ struct leak_reach leak_value_read(const struct leak_value *value, enum leak_form
         reach.text += (size_t)read;
         reader.at += reader.advance;
     }
+    reach.units = reader.at;
     reach.is_enough = reader.at >= (units < enough ? units : enough);
     reach.is_hit = reach.is_enough && !reach.is_open;
     return reach;

@@ -40,6 +40,7 @@ struct leak_value {
 
 struct leak_reach {
     size_t text;  /* bytes of the text that spell the value so far */
+    size_t units; /* how much of it: bytes, or digits of base64 */
     bool is_hit;  /* all of the value, or enough of it and then something else */
     bool is_open; /* the text ended before the value did, or in the middle of a byte */
     bool is_enough; /* open, but a hit if nothing more comes */

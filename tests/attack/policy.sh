@@ -132,7 +132,7 @@ A01_a_level_that_is_not_here_is_never_replaced() {
     expect_err_has "$level"
   done
   # What can't be enforced here is refused, not left out.
-  sed 's/^  capabilities:/  capabilities:\n    network: {mode: allow-all}/' good.yaml >net.yaml
+  sed 's/^  capabilities:/  capabilities:\n    network: {mode: allowlist, allowed_hosts: [example.com], ssrf_protection: {dns_pinning: false}}/' good.yaml >net.yaml
   run run --policy net.yaml "$scratch/hello.wat"
   expect_status 126
   expect_out ""

@@ -85,6 +85,15 @@ static const struct row request_rows[] = {
     { 0 }
 };
 
+static const struct column crowd_columns[] = {
+    { "held", "held at once", 1, 0 }, { "round_ns", "one request on each, ms", MS, 1 }, { 0 }
+};
+static const struct row crowd_rows[] = {
+    { "crowd.door", "through the door's proxy" },
+    { "crowd.straight", "straight to the server" },
+    { 0 }
+};
+
 static const struct column file_columns[] = {
     { "read_4k_ns", "read 4 KiB", US, 1 }, { "read_64k_ns", "read 64 KiB", US, 1 },
     { "write_4k_ns", "write 4 KiB", US, 1 }, { "write_64k_ns", "write 64 KiB", US, 1 },
@@ -157,6 +166,10 @@ const struct section report_sections[] = {
       "name servers for each request, scans by 22 patterns, and is a process of its own; "
       "libcurl asks them once a minute.",
       cold_columns, request_rows },
+    { "Connections at once",
+      "Of one tool, all open from the first request to the last. The server is a test's, "
+      "and most of the time is its own.",
+      crowd_columns, crowd_rows },
     { "Files, µs for each operation", "Measured inside the guest, by its own clock.",
       file_columns, file_rows },
     { "Throughput, calls per second", "Each client a thread; audit records on.",
@@ -204,6 +217,8 @@ const struct aim report_aims[] = {
       "fresh.program", "p50_ns", "fresh.docker.run", "p50_ns", false, 1.0 },
     { "an HTTPS request through a door against plain libcurl, a new connection each",
       "https.door.fresh", "p50_ns", "https.curl.fresh", "p50_ns", false, 1.1 },
+    { "connections that a door holds at once against the server's own 500",
+      "crowd.door", "held", "crowd.straight", "held", true, 1.0 },
     { "reading 4 KiB: the engine's WASI against nacre",
       "file.engine", "read_4k_ns", "file.nacre", "read_4k_ns", true, 10.0 },
     { "reading 64 KiB: the engine's WASI against nacre",

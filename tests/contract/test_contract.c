@@ -282,27 +282,40 @@ static void input_reaches_the_guest_whole_and_ends(void **state)
     (void)close(ends[0]);
 }
 
-static void a_network_can_not_be_had_and_its_line_is_named(void **state)
+static struct nacre_result *run_with_network(const struct scene *scene,
+                                             const char *network)
 {
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
-    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = tool_of(*state, HELLO);
-    const struct scene *scene = *state;
+    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = tool_of(scene, HELLO);
     struct nacre_request request = request_of(scene);
-    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    struct nacre_result *result;
     struct nacre_error err;
     char text[POLICY];
 
     (void)snprintf(text, sizeof(text),
                    "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: t}\nspec:\n"
-                   "  level: %s\n  capabilities:\n    network: {mode: allow-all}\n%s",
-                   stage_of(scene)->level,
+                   "  level: %s\n  capabilities:\n    network: {%s}\n%s",
+                   stage_of(scene)->level, network,
                    is_wasm(scene) ? "" : "    shell: {mode: full}\n");
     policy = scene_policy(text);
     assert_int_equal(nacre_run(scene->engine, policy, tool, &request, &result, &err),
                      NACRE_OK);
-    assert_int_equal(result->outcome, NACRE_OUTCOME_DENIED);
-    assert_int_equal(result->denials[0].place.line, 7);
-    assert_int_equal(result->output.size, 0);
+    return result;
+}
+
+static void a_network_is_had_by_a_door_and_what_no_door_enforces_is_refused(void **state)
+{
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *opened =
+        run_with_network(*state, "mode: allowlist, allowed_hosts: [example.com]");
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *refused =
+        run_with_network(*state, "mode: allowlist, allowed_hosts: [example.com], "
+                                 "ssrf_protection: {dns_pinning: false}");
+
+    assert_int_equal(opened->outcome, NACRE_OUTCOME_EXITED);
+    assert_int_equal(opened->egress_seen, 0);
+    assert_int_equal(refused->outcome, NACRE_OUTCOME_DENIED);
+    assert_int_equal(refused->denials[0].place.line, 7);
+    assert_int_equal(refused->output.size, 0);
 }
 
 static void collect(void *data, int stream, const char *bytes, size_t count)
@@ -548,7 +561,7 @@ static int tear_down(void **state)
     cmocka_unit_test(several_threads_share_an_engine)
 #define SANDBOX                                                  \
     cmocka_unit_test(memory_is_bounded_and_its_peak_is_told),    \
-    cmocka_unit_test(a_network_can_not_be_had_and_its_line_is_named)
+    cmocka_unit_test(a_network_is_had_by_a_door_and_what_no_door_enforces_is_refused)
 #define NATIVE                                                   \
     cmocka_unit_test(what_a_command_leaves_behind_is_gone_with_it), \
     cmocka_unit_test(a_program_that_is_not_there_is_told_apart), \

@@ -45,6 +45,22 @@ static const char sum_wat[] =
 static const char spawn_wat[] =
     "(module (import \"wasi_unstable\" \"proc_exec\" (func)) (func (export \"_start\")))";
 
+/* Asks for https://a.example/, then writes the sentence; exits with the code. */
+static const char ask_wat[] =
+    "(module " WASI "\"fd_write\" (func $w (param i32 i32 i32 i32) (result i32)))"
+    " " WASI "\"proc_exit\" (func $x (param i32)))"
+    " (import \"nacre\" \"http_request\" (func $ask (param i32 i32) (result i32)))"
+    " (import \"nacre\" \"http_error\" (func $why (param i32 i32 i32) (result i32)))"
+    " (memory (export \"memory\") 1)"
+    " (data (i32.const 64) \"\\80\\00\\00\\00\\03\\00\\00\\00\\90\\00\\00\\00\\12\\00\\00\\00\")"
+    " (data (i32.const 128) \"GET\") (data (i32.const 144) \"https://a.example/\")"
+    " (func (export \"_start\") (local $code i32)"
+    " (local.set $code (call $ask (i32.const 64) (i32.const 512)))"
+    " (drop (call $why (i32.const 1024) (i32.const 1024) (i32.const 4)))"
+    " (i32.store (i32.const 0) (i32.const 1024))"
+    " (drop (call $w (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))"
+    " (call $x (local.get $code))))";
+
 static const char small_policy[] =
     "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: small}\nspec:\n  level: wasm\n"
     "  resource_limits: {memory_mb: 4, timeout_ms: 400, max_output_bytes: 2500}\n";
@@ -272,12 +288,27 @@ static void an_engine_in_process_claims_no_wall_of_a_worker(void **state)
     }
 }
 
+static void a_guest_without_a_network_is_told_so(void **state)
+{
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result =
+        run(*state, small_policy, ask_wat, &plain);
+
+    assert_int_equal(result->outcome, NACRE_OUTCOME_EXITED);
+    assert_int_equal(result->exit_status, 1); /* denied */
+    assert_non_null(strstr(result->output.bytes, "no network"));
+    assert_int_equal(result->denial_count, 1);
+    assert_string_equal(result->denials[0].code, "no-network");
+    assert_string_equal(result->denials[0].rule, "capabilities.network.mode");
+    assert_int_equal(result->egress_seen, 0);
+}
+
 #define COMMON                                                        \
     cmocka_unit_test(a_guest_runs_and_says_so),                       \
     cmocka_unit_test(fuel_is_an_exact_and_repeatable_budget),         \
     cmocka_unit_test(memory_is_bounded_exactly_and_its_peak_is_told), \
     cmocka_unit_test(a_trap_names_the_functions),                     \
     cmocka_unit_test(an_export_is_invoked_with_typed_values),         \
+    cmocka_unit_test(a_guest_without_a_network_is_told_so),           \
     cmocka_unit_test(what_cannot_run_says_why)
 
 int main(void)

@@ -94,8 +94,8 @@ static void check(const struct nacre_address *address)
     assert(nacre_address_equal(address, &again));
 }
 
-/* Near a registry's prefix is where a classifier errs: a few bits of the input choose one,
- * the rest lands behind it. */
+/* Near a registry's prefix is where a classifier errs: a few bits of the input choose
+ * one, the rest lands behind it. */
 static void check_near(const uint8_t *data, size_t size)
 {
     struct nacre_address address = { .is_v6 = data[0] & 1 };

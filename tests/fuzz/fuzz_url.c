@@ -1,6 +1,7 @@
 /*
- * Any bytes as a name, a URL, a redirect, an entry of a list and as rules: what is accepted
- * has one form that reads as itself, and holds nothing that another reader would trip over.
+ * Any bytes as a name, a URL, a redirect, an entry of a list and as rules: what is
+ * accepted has one form that reads as itself, and holds nothing that another reader would
+ * trip over.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -101,7 +102,8 @@ static void check_rules(const char *bytes, size_t size)
     assert(nacre_egress_write(&egress, &first, &err) == NACRE_OK);
     assert(nacre_egress_read(first.bytes, first.size, &again, &err) == NACRE_OK);
     assert(nacre_egress_write(&again, &second, &err) == NACRE_OK);
-    assert(first.size == second.size && memcmp(first.bytes, second.bytes, first.size) == 0);
+    assert(first.size == second.size);
+    assert(memcmp(first.bytes, second.bytes, first.size) == 0);
     nacre_egress_clear(&egress);
     nacre_egress_clear(&again);
     nacre_buf_clear(&first);

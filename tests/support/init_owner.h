@@ -50,6 +50,8 @@ struct owner {
     size_t report_used;
     bool is_reported;
     struct owned commands[OWNER_COMMANDS];
+    /* Gets every frame first; true: it was one of a connection, and is done with. */
+    bool (*carried)(struct owner *owner, const struct frame *frame);
 };
 
 /* A configuration that asks for nothing: long beats, 64 commands, no Landlock. */

@@ -84,8 +84,8 @@ static void expect(struct nacre_address address, enum nacre_reach reach, const c
     enum nacre_reach found = nacre_address_reach(&address, &range);
 
     if (found != reach)
-        fail_msg("%s (of %s): %d instead of %d, in '%s'", nacre_address_text(&address, text),
-                 of, found, reach, range);
+        fail_msg("%s (of %s): %d instead of %d, in '%s'",
+                 nacre_address_text(&address, text), of, found, reach, range);
     assert_int_equal(range[0] == '\0', reach == PUBLIC);
     assert_int_equal(nacre_address_reach(&address, NULL), reach);
 }
@@ -214,8 +214,8 @@ static void only_the_canonical_spelling_is_an_address(void **state)
 static void what_a_resolver_takes_for_a_number_is_numeric(void **state)
 {
     static const char *const numeric[] = {
-        "2130706433", "0x7f000001", "0X7F.1", "017700000001", "127.1", "127.0.1", "0", "1.",
-        "127.0.0.1", "0x", "a.0x1", "foo.1", "1.2.3.08",
+        "2130706433", "0x7f000001", "0X7F.1", "017700000001", "127.1", "127.0.1", "0",
+        "1.", "127.0.0.1", "0x", "a.0x1", "foo.1", "1.2.3.08",
     };
     static const char *const names[] = {
         "", ".", "a", "1a", "a1", "x0", "1.com", "0x7f.example", "1.2.3.4.example", "0a",

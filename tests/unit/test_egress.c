@@ -112,8 +112,9 @@ static void a_question_is_a_host_or_a_url(void **state)
         { "http://a.example", "a.example", 80 },
         { "[::1]:81", "::1", 81 },
     };
-    static const char *const bad[] = { "", "*", "*.a.example", "a/b", "ftp://a", "http://",
-                                       "a:0", "::1", "127.1", "http://me@a.example" };
+    static const char *const bad[] = { "", "*", "*.a.example", "a/b", "ftp://a",
+                                       "http://", "a:0", "::1", "127.1",
+                                       "http://me@a.example" };
     char name[NACRE_NAME_SIZE];
     struct nacre_error err;
     uint16_t port;
@@ -244,7 +245,7 @@ static const struct {
     { LIST, "10.0.0.1", "", "10.0.0.2", 80, "host-not-allowed" },
 };
 
-static void one_judge_says_yes_to_what_a_rule_names_and_no_to_its_lookalikes(void **state)
+static void one_judge_allows_what_a_rule_names_and_no_lookalike(void **state)
 {
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(cases); i++) {
@@ -487,7 +488,7 @@ int main(void)
         cmocka_unit_test(an_entry_is_kept_in_one_spelling),
         cmocka_unit_test(an_entry_that_looks_right_and_is_not_is_refused),
         cmocka_unit_test(a_question_is_a_host_or_a_url),
-        cmocka_unit_test(one_judge_says_yes_to_what_a_rule_names_and_no_to_its_lookalikes),
+        cmocka_unit_test(one_judge_allows_what_a_rule_names_and_no_lookalike),
         cmocka_unit_test(a_verdict_names_its_rule_and_what_may_be_done),
         cmocka_unit_test(every_answer_of_a_lookup_is_judged),
         cmocka_unit_test(a_secret_goes_to_the_hosts_it_is_bound_to),

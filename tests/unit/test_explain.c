@@ -207,10 +207,12 @@ static const struct {
           "        - b.example\n        - \"*.example\"\n",
       NULL, "host b.example", true, false },
     { NET "      mode: allow-all\n", NULL, "host 93.184.216.34:80", true, false },
-    { NET "      mode: allow-all\n", NULL, "host https://any.example:8443/x", true, false },
+    { NET "      mode: allow-all\n", NULL, "host https://any.example:8443/x", true,
+      false },
     { NET "      mode: allow-all\n", NULL, "host any.example:25", false, false },
     { NET "      mode: allow-all\n", NULL, "host 10.0.0.1", false, false },
-    { NET "      mode: allow-all\n      ssrf_protection:\n        block_private_ips: true\n",
+    { NET "      mode: allow-all\n      ssrf_protection:\n"
+          "        block_private_ips: true\n",
       NULL, "host [fd12::1]", false, false },
     { NET "      mode: allow-all\n      ssrf_protection:\n        enabled: false\n",
       NULL, "host 192.168.1.1", true, false },
@@ -221,7 +223,8 @@ static const struct {
     { NET "      mode: allowlist\n      allowed_hosts:\n        - a.example:8443\n"
           "        - c.example\n",
       NULL, "host A.example.:8443", true, false },
-    { NET "      mode: allowlist\n      allowed_hosts:\n        - b\xc3\xbc""cher.example\n"
+    { NET "      mode: allowlist\n      allowed_hosts:\n"
+          "        - b\xc3\xbc""cher.example\n"
           "        - c.example\n",
       NULL, "host B\xc3\x9c""CHER.example", true, false },
     { HEAD, NULL, "command ls -l", false, false },
@@ -386,26 +389,26 @@ static void what_is_no_question_is_told_so(void **state)
           "could open" },
         { "host ", "'' is not HOST, HOST:PORT or a URL: a host must not be empty" },
         { "host ftp://a.example",
-          "'ftp://a.example' is not HOST, HOST:PORT or a URL: the URL is refused: it must "
-          "begin with http:// or https://" },
+          "'ftp://a.example' is not HOST, HOST:PORT or a URL: the URL is refused: it "
+          "must begin with http:// or https://" },
         { "host https://me@a.example",
           "'https://me@a.example' is not HOST, HOST:PORT or a URL: the URL is refused: a "
           "user or password in it; send an Authorization header" },
         { "host a.example/x",
-          "'a.example/x' is not HOST, HOST:PORT or a URL: a host is written without a user "
-          "and a path, like api.example.com" },
+          "'a.example/x' is not HOST, HOST:PORT or a URL: a host is written without a "
+          "user and a path, like api.example.com" },
         { "host *.example",
           "'*.example' is not HOST, HOST:PORT or a URL: a question is about one host, "
           "without '*'" },
         { "host a.example:0",
-          "'a.example:0' is not HOST, HOST:PORT or a URL: the port must be a number from 1 "
-          "to 65535" },
+          "'a.example:0' is not HOST, HOST:PORT or a URL: the port must be a number from "
+          "1 to 65535" },
         { "host a\nb",
           "'a\\x0ab' is not HOST, HOST:PORT or a URL: a host has no blank and no control "
           "character" },
         { "host 127.1",
-          "'127.1' is not HOST, HOST:PORT or a URL: an address is written as four decimal "
-          "numbers without leading zeros, like 192.0.2.1" },
+          "'127.1' is not HOST, HOST:PORT or a URL: an address is written as four "
+          "decimal numbers without leading zeros, like 192.0.2.1" },
         { "command ", "the command is empty; give it as one word" },
         { "command  \t ", "the command is empty; give it as one word" },
     };

@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "in_child.h"
 #include "message.h"
+#include "nacre/secrets.h"
 #include "nacre/tool.h"
 #include "scene.h"
 #include "socket.h"
@@ -415,6 +416,40 @@ static void what_is_stale_goes_by_itself_and_what_lives_stays(void **state)
     assert_int_equal(warm_box_count, 1);
 }
 
+static bool no_token_is_kept(void)
+{
+    struct stat info;
+
+    return stat("tokens", &info) == 0 && info.st_size == 16; /* the file's head */
+}
+
+static void expired_tokens_are_purged_at_the_start_and_from_then_on(void **state)
+{
+    NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
+    char token[NACRE_TOKEN_TEXT];
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(chmod(".", 0700), 0);
+    if (nacre_vault_open(".", "keys", &vault, &err) != NACRE_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(nacre_vault_set(vault, "alpha", "a", 1, &err), NACRE_OK);
+    assert_int_equal(nacre_token_issue(vault, "alpha", "run:a", 1, token, &err), NACRE_OK);
+    assert_false(no_token_is_kept());
+    (void)poll(NULL, 0, 5);
+    keeper.options.reap_ms = 3600000;
+    warm_keeper_start(&keeper);
+    assert_true(warm_soon(no_token_is_kept));
+    assert_int_equal(warm_keeper_stop(&keeper), NACRE_OK);
+
+    warm_keeper_init(&keeper, ".");
+    keeper.options.reap_ms = 1;
+    warm_keeper_start(&keeper);
+    assert_int_equal(nacre_token_issue(vault, "alpha", "run:b", 1, token, &err), NACRE_OK);
+    assert_false(no_token_is_kept());
+    assert_true(warm_soon(no_token_is_kept));
+}
+
 /* ---- when it leaves ---- */
 
 static void it_leaves_when_it_is_idle(void **state)
@@ -611,6 +646,7 @@ int main(void)
         TEST(what_is_chosen_ends_and_nothing_else),
         TEST(the_list_is_of_what_is_warm),
         TEST(what_is_stale_goes_by_itself_and_what_lives_stays),
+        TEST(expired_tokens_are_purged_at_the_start_and_from_then_on),
         TEST(it_leaves_when_it_is_idle),
         TEST(it_stays_while_something_is_warm_or_somebody_there),
         TEST(told_to_leave_it_ends_everything_and_says_so),

@@ -54,7 +54,8 @@ static size_t check_all(const struct nacre_leaks *leaks, enum leak_form form,
 static void no_beginning_of_a_value_is_missing(void **state)
 {
     static const char *const secrets[] = {
-        "hunter22", "?~+/>>", "'\"'\\'x", "\xc3\xb6\xe2\x82\xac\xf0\x9f\x98\x80", "%%41 +",
+        "hunter22", "?~+/>>", "'\"'\\'x", "\xc3\xb6\xe2\x82\xac\xf0\x9f\x98\x80",
+        "%%41 +",
         "\x01\x02\x1b\x07\x7f\xff", "\n-\\n\r\t.", "      .      ", "0x00000",
     };
 

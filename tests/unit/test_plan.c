@@ -342,8 +342,8 @@ static const struct {
       "spec.capabilities.secrets: injection: host-boundary" },
     { LEVEL("process"), "intercept a.example", NACRE_ERR_DENIED, "bad-request",
       "request.intercept", 0, 0,
-      "--intercept 'a.example': not a host that this policy opens; leave --intercept out, "
-      "or list the host under allowed_hosts" },
+      "--intercept 'a.example': not a host that this policy opens; leave --intercept "
+      "out, or list the host under allowed_hosts" },
     { LEVEL("process") "  capabilities:\n    network: {mode: allowlist, allowed_hosts: "
       "[a.example]}\n", "intercept *.a.example", NACRE_ERR_DENIED, "bad-request",
       "request.intercept", 0, 0,
@@ -352,10 +352,11 @@ static const struct {
     { LEVEL("process") "  capabilities:\n    network: {mode: allowlist, allowed_hosts: "
       "[a.example]}\n", "intercept a.example:8443", NACRE_ERR_DENIED, "bad-request",
       "request.intercept", 0, 0,
-      "--intercept 'a.example:8443': not a host that this policy opens; leave --intercept "
-      "out, or list the host under allowed_hosts" },
+      "--intercept 'a.example:8443': not a host that this policy opens; leave "
+      "--intercept out, or list the host under allowed_hosts" },
     { LEVEL("process") "  capabilities:\n    network: {mode: allow-all}\n",
-      "intercept a.example:22", NACRE_ERR_DENIED, "bad-request", "request.intercept", 0, 0,
+      "intercept a.example:22", NACRE_ERR_DENIED, "bad-request", "request.intercept", 0,
+      0,
       "--intercept 'a.example:22': not a host that this policy opens; leave --intercept "
       "out, or list the host under allowed_hosts" },
     { LEVEL("process") "  capabilities:\n    network: {mode: allow-all}\n",

@@ -1,5 +1,5 @@
-/* What a policy's network and a request's secrets come to in a plan: rules, ways, features,
- * and that two of them never share a sandbox. */
+/* What a policy's network and a request's secrets come to in a plan: rules, ways,
+ * features, and that two of them never share a sandbox. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +44,8 @@ static struct nacre_plan *plan_of(const char *yaml, const char *words,
 }
 
 #define NETWORK(level, text) LEVEL(level) "  capabilities:\n    network: " text "\n"
-#define LISTED "{mode: allowlist, allowed_hosts: [api.a.example, \"*.b.example\", c.example:81]}"
+#define LISTED                                                                           \
+    "{mode: allowlist, allowed_hosts: [api.a.example, \"*.b.example\", c.example:81]}"
 #define SCAN "    secrets: {leak_detection: {enabled: true}}\n"
 #define BOUNDARY "    secrets: {injection: host-boundary}\n"
 #define RAW "    secrets: {injection: environment}\n"
@@ -57,7 +58,8 @@ static const struct {
     uint32_t patterns;
 } networks[] = {
     { HEAD, false, true, false, 0 },
-    { NETWORK("wasm", "{mode: deny, allowed_hosts: [a.example]}"), false, true, false, 0 },
+    { NETWORK("wasm", "{mode: deny, allowed_hosts: [a.example]}"), false, true, false,
+      0 },
     { NETWORK("wasm", "{mode: allowlist}"), false, true, false, 0 },
     { NETWORK("wasm", "{mode: allowlist, allowed_hosts: []}"), false, true, false, 0 },
     { NETWORK("wasm", LISTED), true, true, false, 0 },
@@ -65,16 +67,16 @@ static const struct {
     { NETWORK("container", "{mode: allow-all}"), true, true, false, 0 },
     { NETWORK("wasm", "{mode: allow-all, ssrf_protection: {block_private_ips: false}}"),
       true, false, false, 0 },
-    { NETWORK("wasm", "{mode: allow-all, ssrf_protection: {enabled: false}}"), true, false,
-      false, 0 },
+    { NETWORK("wasm", "{mode: allow-all, ssrf_protection: {enabled: false}}"), true,
+      false, false, 0 },
     { NETWORK("wasm", "{mode: allow-all, ssrf_protection: {enabled: true, "
                       "block_private_ips: true, dns_pinning: false}}"),
       true, true, false, 0 },
     { NETWORK("wasm", LISTED) SCAN, true, true, true, 22 },
-    { NETWORK("wasm", LISTED) "    secrets: {leak_detection: {patterns: 0}}\n", true, true,
-      true, 0 },
-    { NETWORK("wasm", LISTED) "    secrets: {leak_detection: {patterns: 3}}\n", true, true,
-      true, 3 },
+    { NETWORK("wasm", LISTED) "    secrets: {leak_detection: {patterns: 0}}\n", true,
+      true, true, 0 },
+    { NETWORK("wasm", LISTED) "    secrets: {leak_detection: {patterns: 3}}\n", true,
+      true, true, 3 },
     { NETWORK("wasm", LISTED)
       "    secrets: {leak_detection: {enabled: false, patterns: 3}}\n",
       true, true, false, 0 },
@@ -122,13 +124,14 @@ static const struct {
     { NETWORK("process", LISTED), NULL, NULL, "api.a.example", 443, NACRE_WAY_TUNNEL },
     { NETWORK("wasm", LISTED) SCAN, NULL, NULL, "api.a.example", 443, NACRE_WAY_NONE },
     /* With the scan nothing goes through unseen, unless the caller says so. */
-    { NETWORK("process", LISTED) SCAN, NULL, NULL, "x.b.example", 443, NACRE_WAY_UPGRADE },
+    { NETWORK("process", LISTED) SCAN, NULL, NULL, "x.b.example", 443,
+      NACRE_WAY_UPGRADE },
     { NETWORK("container", "{mode: allow-all}") SCAN, NULL, NULL, "z.example", 443,
       NACRE_WAY_UPGRADE },
     { NETWORK("process", LISTED) SCAN, "waive tunnel-scan", NULL, "x.b.example", 443,
       NACRE_WAY_TUNNEL },
-    { NETWORK("process", "{mode: allow-all}") SCAN, "waive tunnel-scan", NULL, "z.example",
-      443, NACRE_WAY_TUNNEL },
+    { NETWORK("process", "{mode: allow-all}") SCAN, "waive tunnel-scan", NULL,
+      "z.example", 443, NACRE_WAY_TUNNEL },
     /* A bound secret is put in by the door. */
     { NETWORK("process", LISTED) BOUNDARY, "secret key", &granted, "api.a.example", 443,
       NACRE_WAY_UPGRADE },
@@ -139,8 +142,8 @@ static const struct {
     { NETWORK("process", "{mode: allow-all}") BOUNDARY, "secret key\nwaive tunnel-scan",
       &granted, "c.example", 443, NACRE_WAY_UPGRADE },
     /* One in the environment is not, but its token is. */
-    { NETWORK("process", "{mode: allow-all}") RAW, "secret key", &granted, "api.a.example",
-      443, NACRE_WAY_TUNNEL },
+    { NETWORK("process", "{mode: allow-all}") RAW, "secret key", &granted,
+      "api.a.example", 443, NACRE_WAY_TUNNEL },
     { NETWORK("process", "{mode: allow-all}") RAW, "secret key\ntoken other", &with_token,
       "c.example", 443, NACRE_WAY_UPGRADE },
     { NETWORK("process", "{mode: allow-all}") RAW, "secret key\ntoken other", &with_token,
@@ -148,8 +151,8 @@ static const struct {
     /* Interception is the caller's, by name, and no wider than that. */
     { NETWORK("process", LISTED) SCAN, "intercept api.a.example", NULL, "api.a.example",
       443, NACRE_WAY_INTERCEPT },
-    { NETWORK("process", LISTED) SCAN, "intercept api.a.example", NULL, "x.b.example", 443,
-      NACRE_WAY_UPGRADE },
+    { NETWORK("process", LISTED) SCAN, "intercept api.a.example", NULL, "x.b.example",
+      443, NACRE_WAY_UPGRADE },
     { NETWORK("process", LISTED) SCAN, "intercept *.b.example", NULL, "x.b.example", 443,
       NACRE_WAY_INTERCEPT },
     { NETWORK("process", LISTED) SCAN, "intercept x.b.example", NULL, "x.b.example", 443,
@@ -160,8 +163,8 @@ static const struct {
       NACRE_WAY_INTERCEPT },
     { NETWORK("process", LISTED), "intercept api.a.example:443", NULL, "api.a.example",
       443, NACRE_WAY_INTERCEPT },
-    { NETWORK("process", LISTED), "intercept api.a.example:443", NULL, "api.a.example", 80,
-      NACRE_WAY_TUNNEL },
+    { NETWORK("process", LISTED), "intercept api.a.example:443", NULL, "api.a.example",
+      80, NACRE_WAY_TUNNEL },
     { NETWORK("process", "{mode: allowlist, allowed_hosts: [\"*.b.example:81\", "
                          "\"*.b.example\"]}"),
       "intercept x.b.example", NULL, "x.b.example", 81, NACRE_WAY_INTERCEPT },
@@ -172,8 +175,8 @@ static const struct {
       "a.z.example", 443, NACRE_WAY_INTERCEPT },
     { NETWORK("process", "{mode: allow-all}"), "intercept *.z.example", NULL, "z.example",
       443, NACRE_WAY_TUNNEL },
-    { NETWORK("process", LISTED) BOUNDARY, "secret key\nintercept api.a.example", &granted,
-      "api.a.example", 443, NACRE_WAY_INTERCEPT },
+    { NETWORK("process", LISTED) BOUNDARY, "secret key\nintercept api.a.example",
+      &granted, "api.a.example", 443, NACRE_WAY_INTERCEPT },
 };
 
 static void each_host_has_one_way_fixed_by_the_plan(void **state)
@@ -186,8 +189,8 @@ static void each_host_has_one_way_fixed_by_the_plan(void **state)
 
         nacre_egress_judge(&plan->egress, ways[i].name, ways[i].port, &verdict);
         if (!verdict.allowed || verdict.way != ways[i].way)
-            fail_msg("row %zu: %s by %s: %s", i, ways[i].name, nacre_way_name(verdict.way),
-                     verdict.text);
+            fail_msg("row %zu: %s by %s: %s", i, ways[i].name,
+                     nacre_way_name(verdict.way), verdict.text);
     }
 }
 
@@ -223,14 +226,14 @@ static void a_secret_that_is_bound_to_nonsense_is_refused(void **state)
     assert_int_equal(nacre_result_new(&denials, &err), NACRE_OK);
     assert_int_equal(nacre_plan_make(policy, &request, &plan, denials, &err),
                      NACRE_ERR_DENIED);
-    assert_non_null(strstr(err.text, "a host of the secret bad: 'https://a.example': a host "
-                                     "is written without a scheme"));
+    assert_non_null(strstr(err.text, "a host of the secret bad: 'https://a.example': a "
+                                     "host is written without a scheme"));
     assert_string_equal(denials->denials[0].rule, "request.secrets");
 }
 
 static void files_of_secrets_are_required_when_one_is_asked_for(void **state)
 {
-    static const char yaml[] = HEAD "  capabilities:\n    secrets: {injection: file-mount}\n";
+    static const char yaml[] = SECRETS "      injection: file-mount\n";
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *asked =
         plan_of(yaml, "secret key", &granted);
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *silent = plan_of(yaml, NULL, NULL);

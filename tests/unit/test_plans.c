@@ -63,7 +63,8 @@ static void a_kept_plan_is_of_the_same_request_in_all_that_it_rests_on(void **st
             NACRE_OK)
             fail_msg("row %zu: %s", i, err.text);
         assert_int_equal(
-            nacre_plans_get(kept, policy, &asked.request, &again, denials, &err), NACRE_OK);
+            nacre_plans_get(kept, policy, &asked.request, &again, denials, &err),
+            NACRE_OK);
         assert_ptr_equal(again, plans[i]);
         nacre_plans_put(kept, again);
         for (size_t k = 0; k < i; k++)

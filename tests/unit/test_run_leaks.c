@@ -268,6 +268,42 @@ static void the_texts_of_a_run_are_clean(void **state)
     nacre_result_free(result);
 }
 
+/* A command that is refused is told with its words. */
+static void what_is_told_of_a_refusal_is_clean(void **state)
+{
+    struct nacre_denial denial = { .code = "shell", .text = "'curl hunter22' is denied" };
+    struct nacre_request request = { .granted = NULL };
+    struct nacre_policy policy = { .secrets.leak_detection.on = true };
+    struct nacre_result *result = NULL;
+    struct nacre_error err, failure;
+
+    (void)state;
+    policy.secrets.leak_patterns.value = NACRE_LEAK_PATTERNS;
+    assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
+    nacre_result_deny(result, &denial);
+    run_leaks_refused(&policy, &request, result, NULL);
+    assert_string_equal(result->denials[0].text, denial.text);
+
+    (void)snprintf(result->denials[0].text, sizeof(result->denials[0].text), "%s",
+                   "curl ghp_" "Xk2pQ9vLr7TnB4wZs8Yd1Hf6Jc3Gm0Ea5UiO");
+    (void)nacre_fail(&failure, NACRE_ERR_IO, "no hunter22");
+    run_leaks_refused(&policy, &request, result, &failure);
+    assert_string_equal(result->denials[0].text, "curl [redacted:github-token]");
+    assert_non_null(strstr(failure.text, "hunter22"));
+    request.granted = &granted;
+    policy.secrets.leak_detection.on = false;
+    run_leaks_refused(&policy, &request, result, &failure);
+    assert_null(strstr(failure.text, "hunter22"));
+    assert_int_equal(result->leaks.redacted, 1);
+    assert_int_equal(result->leaks.values, 1);
+
+    fail_alloc_after(0);
+    run_leaks_refused(&policy, &request, result, &failure);
+    fail_alloc_after(-1);
+    assert_string_equal(failure.text, "(could not be scanned for secrets)");
+    nacre_result_free(result);
+}
+
 static void without_memory_nothing_gets_out(void **state)
 {
     struct told told = { .pieces = split };
@@ -494,6 +530,7 @@ int main(void)
         cmocka_unit_test(without_secrets_patterns_are_looked_for_alone),
         cmocka_unit_test(a_run_that_is_not_scanned_has_its_request_unchanged),
         cmocka_unit_test(the_texts_of_a_run_are_clean),
+        cmocka_unit_test(what_is_told_of_a_refusal_is_clean),
         cmocka_unit_test(without_memory_nothing_gets_out),
         cmocka_unit_test(what_a_run_leaves_in_files_is_replaced),
         cmocka_unit_test(the_whole_tree_is_not_walked_but_told),

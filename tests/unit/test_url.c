@@ -163,7 +163,8 @@ static const struct {
     { "https://a.example:80/", "https://a.example:80/" },
     { "http://a.example:8080?x=1", "http://a.example:8080/?x=1" },
     { "http://a.example/a//b/../c", "http://a.example/a//b/../c" },
-    { "http://a.example/?u=http://b.example/@:", "http://a.example/?u=http://b.example/@:" },
+    { "http://a.example/?u=http://b.example/@:",
+      "http://a.example/?u=http://b.example/@:" },
     { "http://a.example/x[1]{2}|3", "http://a.example/x[1]{2}|3" },
     { "http://192.0.2.1/", "http://192.0.2.1/" },
     { "http://[2001:DB8::1]:81/x", "http://[2001:db8::1]:81/x" },
@@ -338,7 +339,8 @@ static void a_redirect_leads_to_one_place_or_none(void **state)
     char text[256];
 
     (void)state;
-    assert_int_equal(nacre_url_parse(base_text, strlen(base_text), &base, &err), NACRE_OK);
+    assert_int_equal(nacre_url_parse(base_text, strlen(base_text), &base, &err),
+                     NACRE_OK);
     for (size_t i = 0; i < NACRE_COUNT(redirects); i++) {
         const char *location = redirects[i].location;
         enum nacre_status status =

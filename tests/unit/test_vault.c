@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <linux/keyctl.h>
+#include <sys/syscall.h>
 
 #include "fail_alloc.h"
 #include "in_child.h"
@@ -10,6 +12,7 @@
 #include "nacre/secrets.h"
 #include "scene.h"
 
+#define NO_KEYRING 66
 #define VALUE "s3cr3t-value-of-alpha"
 
 /* Power is never cut here, and thousands of writes are made. */
@@ -436,6 +439,50 @@ static void a_key_of_the_environment_is_never_made_and_rotates_to_the_next(void 
     assert_int_equal(unsetenv("NACRE_VAULT_KEY"), 0);
 }
 
+/* A session's keyring of its own, with the key in it; 0 when all holds. */
+static int use_keyring(void *data)
+{
+    static const char hex[] = KEY_A "\n";
+    struct nacre_vault *vault = NULL;
+
+    (void)data;
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0)
+        return NO_KEYRING;
+    CHILD_CHECK(setenv("NACRE_VAULT_KEYRING", "nacre-test", 1) == 0);
+    CHILD_CHECK(nacre_vault_open("state", "keys", &vault, &err) == NACRE_ERR_NOT_FOUND);
+    if (syscall(SYS_add_key, "user", "nacre-test", hex, strlen(hex),
+                KEY_SPEC_SESSION_KEYRING) < 0)
+        return NO_KEYRING;
+    CHILD_CHECK(nacre_vault_open("state", "keys", &vault, &err) == NACRE_OK);
+    CHILD_CHECK(nacre_vault_set(vault, "alpha", VALUE, strlen(VALUE), &err) == NACRE_OK);
+    CHILD_CHECK(nacre_vault_rotate(vault, &err) == NACRE_ERR_USAGE);
+    CHILD_CHECK(syscall(SYS_add_key, "user", "nacre-test.next",
+                        "0123456789abcdef0123456789abcdef", 32,
+                        KEY_SPEC_SESSION_KEYRING) >= 0);
+    CHILD_CHECK(nacre_vault_rotate(vault, &err) == NACRE_OK);
+    nacre_vault_free(vault);
+    CHILD_CHECK(syscall(SYS_add_key, "user", "nacre-test", "short", 5,
+                        KEY_SPEC_SESSION_KEYRING) >= 0);
+    CHILD_CHECK(nacre_vault_open("state", "keys", &vault, &err) == NACRE_ERR_USAGE);
+    CHILD_CHECK(syscall(SYS_add_key, "user", "nacre-test",
+                        "0123456789abcdef0123456789abcdef", 32,
+                        KEY_SPEC_SESSION_KEYRING) >= 0);
+    CHILD_CHECK(nacre_vault_open("state", "keys", &vault, &err) == NACRE_OK);
+    nacre_vault_free(vault);
+    return 0;
+}
+
+static void a_key_of_the_keyring_is_never_made_and_rotates_to_the_next(void **state)
+{
+    int status = in_child(use_keyring, NULL);
+
+    (void)state;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_KEYRING)
+        skip();
+    assert_exited(status, 0);
+    assert_int_not_equal(system("ls keys/*.key >/dev/null 2>&1"), 0);
+}
+
 static void two_state_directories_share_a_directory_of_keys(void **state)
 {
     NACRE_AUTO(nacre_vault_guard) struct nacre_vault *other = NULL;
@@ -573,6 +620,7 @@ int main(void)
         EACH(files_that_others_may_touch_are_refused),
         EACH(rotation_seals_everything_anew_and_the_old_key_opens_nothing),
         EACH(a_key_of_the_environment_is_never_made_and_rotates_to_the_next),
+        EACH(a_key_of_the_keyring_is_never_made_and_rotates_to_the_next),
         EACH(two_state_directories_share_a_directory_of_keys),
         EACH(concurrent_writers_lose_nothing),
         EACH(a_failed_allocation_loses_nothing),

@@ -16,6 +16,7 @@
 #include "nacre/secrets.h"
 #include "nacre/tool.h"
 #include "scene.h"
+#include "wt_door.h"
 
 #define SECRET "k3y-0f-th3-v4ult-7Q"
 
@@ -263,6 +264,52 @@ static void a_door_with_secrets_serves_one_run(void **state)
     }
     assert_fetches(*state);
     assert_int_equal(guest_doors.got, 3);
+}
+
+/* Live tokens change nothing of the plan: what waits for it would fit, but for the door. */
+static void a_run_with_tokens_takes_no_door_of_another(void **state)
+{
+    struct nacre_secret_token token = { .expires_ms = UINT64_MAX };
+    struct nacre_secret_set set = { .tokens = &token, .token_count = 1 };
+    struct run run = FETCH(open_policy, "https://a.example/ok");
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+
+    assert_fetches(*state);
+    run.more.granted = &set;
+    result = run_it(*state, &run);
+    assert_int_equal(result->exit_status, NACRE_HTTP_OK);
+    assert_int_equal(guest_doors.got, 2);
+    assert_int_equal(guest_doors.open, 1);
+    assert_fetches(*state);
+    assert_int_equal(guest_doors.got, 2);
+}
+
+/* A door is a process: as many as may wait, and no more; the last used stay. */
+static void idle_doors_are_few(void **state)
+{
+    char policies[WT_DOORS_IDLE_MAX + 2][512];
+
+    for (size_t i = 0; i < NACRE_COUNT(policies); i++) {
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+
+        (void)snprintf(policies[i], sizeof(policies[i]),
+                       "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: p%zu}\nspec:\n"
+                       "  level: wasm\n  capabilities: {network: {mode: allowlist, "
+                       "allowed_hosts: [a%zu.example]}}\n",
+                       i, i);
+        result = run_it(*state, &FETCH(policies[i], "https://a.example/ok"));
+        assert_int_equal(result->exit_status, NACRE_HTTP_OK);
+        assert_true(guest_doors.open <= WT_DOORS_IDLE_MAX);
+    }
+    assert_int_equal(guest_doors.open, WT_DOORS_IDLE_MAX);
+    /* Those without a network are not counted among them. */
+    for (int i = 0; i < 2; i++) {
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *result =
+            run_it(*state, &FETCH(shut_policy, "https://a.example/ok"));
+
+        assert_int_equal(result->exit_status, NACRE_HTTP_DENIED);
+    }
+    assert_int_equal(guest_doors.open, WT_DOORS_IDLE_MAX);
 }
 
 /* ---- doors that fail ---- */
@@ -524,6 +571,8 @@ int main(void)
         BOTH(the_next_run_of_the_same_has_the_same_door),
         BOTH(what_a_guest_leaves_open_takes_nothing_from_the_next),
         BOTH(a_door_with_secrets_serves_one_run),
+        BOTH(a_run_with_tokens_takes_no_door_of_another),
+        BOTH(idle_doors_are_few),
         BOTH(a_door_that_can_t_be_had_fails_the_run_and_no_other),
         BOTH(a_door_that_does_not_answer_at_the_end_fails_the_run),
         BOTH(a_door_that_went_while_idle_is_replaced),

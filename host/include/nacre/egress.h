@@ -82,8 +82,8 @@ struct nacre_egress_verdict {
 
 /* `name` is normalised.  Before any lookup: a name that is denied here is never asked
  * for.  An address as `name` is judged as a name and then as its own answer. */
-void nacre_egress_judge(const struct nacre_egress *egress, const char *name, uint16_t port,
-                        struct nacre_egress_verdict *ret_verdict);
+void nacre_egress_judge(const struct nacre_egress *egress, const char *name,
+                        uint16_t port, struct nacre_egress_verdict *ret_verdict);
 
 /* One answer of the lookup; every one has to pass. */
 void nacre_egress_judge_address(const struct nacre_egress *egress, const char *name,
@@ -96,9 +96,9 @@ bool nacre_egress_binds(const struct nacre_egress_secret *secret, const char *na
 
 /* Reads "name", "*.name", "name:port" as in allowed_hosts, into *ret_host; for policies,
  * bindings and --intercept. */
-NACRE_MUST_CHECK enum nacre_status nacre_egress_host_read(const char *text,
-                                                          struct nacre_egress_host *ret_host,
-                                                          struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_egress_host_read(const char *text, struct nacre_egress_host *ret_host,
+                       struct nacre_error *err);
 
 /* As it was read, in its one spelling: for policies and for people. */
 #define NACRE_EGRESS_HOST_TEXT (NACRE_NAME_SIZE + 10)
@@ -109,7 +109,8 @@ bool nacre_egress_host_covers(const struct nacre_egress_host *host, const char *
                               uint16_t port);
 void nacre_egress_host_clear(struct nacre_egress_host *host);
 
-/* Reads "HOST", "HOST:PORT" or a URL, as a person asks about one; port 0: none was said. */
+/* Reads "HOST", "HOST:PORT" or a URL, as a person asks about one; port 0: none was
+ * said. */
 NACRE_MUST_CHECK enum nacre_status nacre_egress_asked(const char *text,
                                                       char ret_name[NACRE_NAME_SIZE],
                                                       uint16_t *ret_port,

@@ -14,7 +14,9 @@
  * that the run could touch, raw and in the forms that leak_values.h lists, wherever a
  * write is split; (2) patterns: one table, the first N of it.
  *
- * A scanner is immutable and may be shared; a stream belongs to one run's one lane.
+ * A scanner is immutable and may be shared; a stream belongs to one run's one lane.  In a
+ * forked child one with values is of no use, and says so: all is a finding, and streams
+ * fail.
  */
 #define NACRE_LEAK_PATTERNS 22
 
@@ -39,8 +41,9 @@ struct nacre_leak_value {
 struct nacre_leaks; /* a compiled scanner */
 
 /* `pattern_count` is 0 to NACRE_LEAK_PATTERNS.  Blanks and line ends around a value are
- * not looked for.  Copies of the values live in memory that is locked where the limits
- * let us, in no core dump and in no forked child, and are wiped by free. */
+ * not looked for.  Copies of the values live in locked memory (NACRE_ERR_UNAVAILABLE where
+ * RLIMIT_MEMLOCK leaves no room), in no core dump and in no forked child, and are wiped by
+ * free. */
 NACRE_MUST_CHECK enum nacre_status nacre_leaks_new(const struct nacre_leak_value *values,
                                                    size_t value_count,
                                                    uint32_t pattern_count,

@@ -120,6 +120,13 @@ expect_status 153
 expect_out_lacks "${token:0:6}"
 input=/dev/null
 
+# Refused before anything ran: what is told of the command is clean too.
+sed 's/level: wasm/level: process/' scanned.yaml >refused.yaml
+run run --policy refused.yaml -- curl -H "Token: $token"
+expect_status 126
+expect_err_has "[redacted:github-token]"
+expect_err_lacks "$token"
+
 # ---- files ----
 
 # Writes the token to the file "left" in the first mount.
