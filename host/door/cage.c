@@ -60,8 +60,8 @@ static bool limit(int what, rlim_t most)
     return setrlimit((__rlimit_resource_t)what, &now) == 0;
 }
 
-/* What RLIMIT_DATA counts so far, on top of which the limit is: a sanitizer's shadow alone
- * is terabytes.  0 when it can't be read: then the limit is the tighter one. */
+/* What RLIMIT_DATA counts so far, on top of which the limit is: a sanitizer's shadow
+ * alone is terabytes.  0 when it can't be read: then the limit is the tighter one. */
 static rlim_t data_bytes(void)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -119,13 +119,13 @@ static bool allow_reading(int ruleset, const char *path)
     struct {
         uint64_t allowed;
         int32_t parent_fd;
-    } __attribute__((packed)) beneath = { .allowed = LANDLOCK_READ_FILE, .parent_fd = fd };
+    } __attribute__((packed)) beneath = { LANDLOCK_READ_FILE, fd };
 
     return fd < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_PATH_BENEATH,
                              &beneath, 0) == 0;
 }
 
-/* A second wall, where the kernel has it: of all files the CA bundle alone, to be read. */
+/* A second wall, where the kernel has it: of all files the CA bundle alone is read. */
 static enum nacre_status shut_files(struct nacre_error *err)
 {
     uint64_t handled = LANDLOCK_FS_ABI_1;

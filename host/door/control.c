@@ -27,7 +27,8 @@ static void answer(struct door *door, enum nacre_door_order order, const void *b
                    size_t count)
 {
     struct nacre_door_control head = { .order = order };
-    struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)(uintptr_t)bytes, count } };
+    struct iovec parts[2] = { { &head, sizeof(head) },
+                              { (void *)(uintptr_t)bytes, count } };
     struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 
     /* Blocks while the host is slow to read what it asked for: nothing else is as
@@ -79,8 +80,8 @@ static void add_secret(struct door *door, uint32_t index, const char *bytes, siz
     door_locked_begin();
     secret->value = door_locked_new(count);
     if (!secret->value)
-        fail(door, "memory for a secret can't be locked: raise the limit on locked memory "
-                   "(ulimit -l)");
+        fail(door, "memory for a secret can't be locked: raise the limit on locked "
+                   "memory (ulimit -l)");
     memcpy(secret->value, bytes, count);
     secret->count = count;
 }
@@ -165,8 +166,9 @@ static void open_door(struct door *door, uint32_t build)
     if (!control.read || control.open)
         fail(door, "the door was opened without rules, or twice");
     door->minute_ns = calloc(most + 1, sizeof(*door->minute_ns));
-    status = door->minute_ns ? nacre_result_new(&door->done, &err)
-                             : nacre_fail(&err, NACRE_ERR_MEMORY, "no memory for the door");
+    status = door->minute_ns
+                 ? nacre_result_new(&door->done, &err)
+                 : nacre_fail(&err, NACRE_ERR_MEMORY, "no memory for the door");
     if (status == NACRE_OK)
         status = make_scanners(door, &err);
     if (status == NACRE_OK)

@@ -58,8 +58,8 @@ struct door {
 
 /* ---- the host's orders (control.c) ---- */
 
-/* What the host has sent so far is done, up to the order that lets a run begin: a guest may
- * be quicker than it.  Who finds `running` false calls this and looks again. */
+/* What the host has sent so far is done, up to the order that lets a run begin: a guest
+ * may be quicker than it.  Who finds `running` false calls this and looks again. */
 void door_control_drain(struct door *door);
 
 /* ---- the process (cage.c) ---- */
@@ -72,8 +72,8 @@ NACRE_MUST_CHECK enum nacre_status door_cage_close(struct nacre_error *err);
 const char *door_ca_bundle(void);
 
 /* Memory that is locked, in no dump and wiped; NULL when it can't be had.  For values and
- * what they are put into; before door_locked_begin() there are none, and nothing is locked:
- * a door without secrets needs no limit on locked memory. */
+ * what they are put into; before door_locked_begin() there are none, and nothing is
+ * locked: a door without secrets needs no limit on locked memory. */
 void door_locked_begin(void);
 void *door_locked_new(size_t count);
 void door_locked_free(void *bytes, size_t count); /* accepts NULL */
@@ -111,8 +111,8 @@ struct door_lookup;
 /*
  * One lookup (A and AAAA) of a name that nacre_egress_judge() has allowed, every answer
  * judged.  `done` is called once, later: code OK with the addresses, or why not with a
- * sentence.  An address is its own answer.  To be freed by its owner, before `done` (which
- * is never called then) or after, also inside it.
+ * sentence.  An address is its own answer.  To be freed by its owner, before `done`
+ * (which is never called then) or after, also inside it.
  */
 typedef void door_looked_up(void *data, enum nacre_http_code code,
                             const struct door_addresses *addresses, const char *text);
@@ -134,7 +134,7 @@ struct door_header {
     const char *name, *value; /* checked: no control characters */
 };
 
-/* What a fetch tells its owner, always from the loop, never from inside door_fetch_*(). */
+/* What a fetch tells its owner: from the loop, never from inside door_fetch_*(). */
 struct door_fetch_events {
     /* The last hop's answer is here; headers as "Name: value\n" each, scrubbed. */
     void (*answered)(void *data, uint32_t status, const char *headers, size_t size);
@@ -164,7 +164,7 @@ struct door_ask {
 struct door_fetch *door_fetch_new(struct door *door, const struct door_ask *ask,
                                   const struct door_fetch_events *events, void *data);
 void door_fetch_resume(struct door_fetch *fetch);
-void door_fetch_free(struct door_fetch *fetch); /* ends it, wherever it is; accepts NULL */
+void door_fetch_free(struct door_fetch *fetch); /* wherever it is; accepts NULL */
 
 /* ---- who comes in ---- */
 

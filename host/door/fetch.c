@@ -20,7 +20,7 @@ struct curl_watch {
     struct door_fetcher *fetcher;
 };
 
-/* ---- memory in which libcurl puts what we put values into: wiped when it is given back */
+/* ---- libcurl's memory: it has values in it, and is wiped when it is given back ---- */
 
 static void wipe_free(void *bytes)
 {
@@ -80,7 +80,8 @@ static void unqueue(struct door_fetch *fetch)
     fetch->next = NULL;
 }
 
-void fetch_fail(struct door_fetch *fetch, enum nacre_http_code code, const char *format, ...)
+void fetch_fail(struct door_fetch *fetch, enum nacre_http_code code, const char *format,
+                ...)
 {
     va_list args;
 
@@ -357,15 +358,16 @@ static void deadline_due(struct door_timer *timer)
 
 static bool copy_ask(struct door_fetch *fetch, const struct door_ask *ask)
 {
+    struct nacre_egress_record *record = &fetch->record;
     struct nacre_error err;
 
     (void)snprintf(fetch->method, sizeof(fetch->method), "%s", ask->method);
-    (void)snprintf(fetch->record.method, sizeof(fetch->record.method), "%.7s", ask->method);
-    (void)snprintf(fetch->record.host, sizeof(fetch->record.host), "%.127s", ask->url.host);
-    fetch->record.port = ask->url.port;
+    (void)snprintf(record->method, sizeof(record->method), "%.7s", ask->method);
+    (void)snprintf(record->host, sizeof(record->host), "%.127s", ask->url.host);
+    record->port = ask->url.port;
     fetch->url = ask->url;
     fetch->follow = ask->follow;
-    fetch->raw_body = ask->raw_body && !fetch->door->scrub; /* to be scrubbed it is decoded */
+    fetch->raw_body = ask->raw_body && !fetch->door->scrub; /* which reads no encoding */
     fetch->headers = (struct nacre_buf)NACRE_BUF(ask->headers_size);
     fetch->body = (struct nacre_buf)NACRE_BUF(ask->body_size);
     return nacre_buf_add(&fetch->headers, ask->headers, ask->headers_size, &err) ==

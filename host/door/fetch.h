@@ -8,8 +8,8 @@
 
 /*
  * The inside of a fetch, shared by fetch.c (its life and what its owner is told),
- * fetch_hop.c (one hop: judging, scanning, redirects), fetch_send.c (libcurl's options) and
- * fetch_answer.c (what comes back).
+ * fetch_hop.c (one hop: judging, scanning, redirects), fetch_send.c (libcurl's options)
+ * and fetch_answer.c (what comes back).
  */
 enum fetch_state {
     FETCH_NEW,        /* nothing was looked at yet */
@@ -72,7 +72,7 @@ struct door_fetch {
 };
 
 #define FETCH_PENDING_BYTES ((size_t)256 << 10) /* when as much waits, libcurl does */
-#define FETCH_DROPPED_BYTES ((size_t)64 << 10)  /* of a redirect's body, before it is cut */
+#define FETCH_DROPPED_BYTES ((size_t)64 << 10) /* of a redirect's body, until it is cut */
 
 /* ---- fetch.c ---- */
 
@@ -89,8 +89,8 @@ struct door_fetcher {
 /* It has something to do, from the loop. */
 void fetch_queue(struct door_fetch *fetch);
 /* Settles how it ends; the first time counts. */
-void fetch_fail(struct door_fetch *fetch, enum nacre_http_code code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void fetch_fail(struct door_fetch *fetch, enum nacre_http_code code, const char *format,
+                ...) __attribute__((format(printf, 3, 4)));
 /* The same, by the policy: `verdict` becomes a denial and the record's code. */
 void fetch_deny(struct door_fetch *fetch, enum nacre_http_code code,
                 const struct nacre_egress_verdict *verdict);

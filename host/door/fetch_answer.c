@@ -67,16 +67,16 @@ static bool keep_field(struct door_fetch *fetch, const struct door_field *field)
         fetch->encoded = true;
     if (door_field_is(field, "Location")) {
         if (fetch->location) {
-            fetch_fail(fetch, NACRE_HTTP_PROTOCOL, "%.200s redirects to two places at once.",
-                       fetch->url.host);
+            fetch_fail(fetch, NACRE_HTTP_PROTOCOL,
+                       "%.200s redirects to two places at once.", fetch->url.host);
             return false;
         }
         fetch->location = strndup(field->value, field->value_size);
     }
     if (door_field_is_theirs(field))
         return true;
-    if (nacre_buf_addf(&fetch->head, &err, "%.*s: ", (int)field->name_size, field->name) ==
-            NACRE_OK &&
+    if (nacre_buf_add(&fetch->head, field->name, field->name_size, &err) == NACRE_OK &&
+        nacre_buf_add(&fetch->head, ": ", 2, &err) == NACRE_OK &&
         nacre_buf_add(&fetch->head, field->value, field->value_size, &err) == NACRE_OK &&
         nacre_buf_add(&fetch->head, "\n", 1, &err) == NACRE_OK)
         return true;
@@ -135,10 +135,11 @@ size_t fetch_take_head(char *bytes, size_t size, size_t count, void *data)
 static bool is_length(const struct door_field *field)
 {
     return door_field_is(field, "Content-Length") ||
-           door_field_is(field, "Content-Encoding") || door_field_is(field, "Accept-Ranges");
+           door_field_is(field, "Content-Encoding") ||
+           door_field_is(field, "Accept-Ranges");
 }
 
-/* Lengths are the body's as it was sent; when it is decoded or scrubbed they are wrong. */
+/* Lengths are of the body as it was sent; decoded or scrubbed it has another. */
 static bool drop_lengths(struct door_fetch *fetch, struct nacre_buf *ret_head)
 {
     const char *at = fetch->head.bytes;
@@ -169,8 +170,8 @@ bool fetch_clean_head(struct door_fetch *fetch, struct nacre_buf *ret_head)
     if (!fetch->door->scrub)
         return drop_lengths(fetch, ret_head);
     return drop_lengths(fetch, &kept) &&
-           nacre_leaks_redact(fetch->door->scrub, kept.bytes, kept.size, ret_head, &counts,
-                              &err) == NACRE_OK;
+           nacre_leaks_redact(fetch->door->scrub, kept.bytes, kept.size, ret_head,
+                              &counts, &err) == NACRE_OK;
 }
 
 /* ---- the body ---- */
@@ -184,15 +185,17 @@ static void keep_body(void *data, const char *bytes, size_t count)
         fetch_fail(fetch, NACRE_HTTP_INTERNAL, "The answer's body can't be kept.");
 }
 
-static void add_body(struct door_fetch *fetch, const char *bytes, size_t count, bool at_end)
+static void add_body(struct door_fetch *fetch, const char *bytes, size_t count,
+                     bool at_end)
 {
     struct nacre_error err;
 
     if (!fetch->scrubber)
         keep_body(fetch, bytes, count);
-    else if (nacre_leak_stream_add(fetch->scrubber, bytes, count, at_end, keep_body, fetch,
-                                   &err) != NACRE_OK)
-        fetch_fail(fetch, NACRE_HTTP_INTERNAL, "The answer can't be cleaned: %s", err.text);
+    else if (nacre_leak_stream_add(fetch->scrubber, bytes, count, at_end, keep_body,
+                                   fetch, &err) != NACRE_OK)
+        fetch_fail(fetch, NACRE_HTTP_INTERNAL, "The answer can't be cleaned: %s",
+                   err.text);
 }
 
 size_t fetch_take_body(char *bytes, size_t size, size_t count, void *data)
@@ -213,8 +216,8 @@ size_t fetch_take_body(char *bytes, size_t size, size_t count, void *data)
     }
     if (count > most - fetch->body_bytes) {
         fetch_fail(fetch, NACRE_HTTP_TOO_LARGE,
-                   "The answer of %.200s is larger than the %llu bytes that may come. Ask "
-                   "for a part of it.",
+                   "The answer of %.200s is larger than the %llu bytes that may come. "
+                   "Ask for a part of it.",
                    fetch->url.host, (unsigned long long)most);
         return GIVE_UP;
     }

@@ -75,8 +75,9 @@ static bool scan(struct door_fetch *fetch, const char *where, const void *bytes,
                  size_t count, bool again)
 {
     struct nacre_leak_counts counts = { 0 };
-    struct nacre_egress_verdict verdict = { .code = "leak",
-                                            .rule = "capabilities.secrets.leak_detection" };
+    struct nacre_egress_verdict verdict = {
+        .code = "leak", .rule = "capabilities.secrets.leak_detection"
+    };
     enum nacre_leak_class worst;
 
     if (count == 0)
@@ -235,7 +236,7 @@ static bool same_origin(const struct nacre_url *a, const struct nacre_url *b)
     return a->tls == b->tls && a->port == b->port && strcmp(a->host, b->host) == 0;
 }
 
-/* 303 asks for another thing to be read; 301 and 302 have come to mean it after a POST. */
+/* 303 asks for another thing to be read; so do, by custom, 301 and 302 after a POST. */
 static void change_method(struct door_fetch *fetch)
 {
     bool reads = strcmp(fetch->method, "GET") == 0 || strcmp(fetch->method, "HEAD") == 0;
@@ -253,8 +254,8 @@ static bool find_next(struct door_fetch *fetch, struct nacre_url *ret_url)
 {
     static const struct nacre_egress_verdict downgrade = {
         .code = "https-to-http", .rule = "capabilities.network",
-        .text = "The server redirects from https to http, which is never followed. Ask for "
-                "the https URL of what you want.",
+        .text = "The server redirects from https to http, which is never followed. Ask "
+                "for the https URL of what you want.",
     };
     size_t length = strcspn(fetch->location, "#"); /* a fragment is for browsers */
     struct nacre_error err;
@@ -267,7 +268,8 @@ static bool find_next(struct door_fetch *fetch, struct nacre_url *ret_url)
                    fetch->record.hops);
         return false;
     }
-    if (nacre_url_resolve(&fetch->url, fetch->location, length, ret_url, &err) != NACRE_OK) {
+    if (nacre_url_resolve(&fetch->url, fetch->location, length, ret_url, &err) !=
+        NACRE_OK) {
         /* With secrets its text is not told: cut to fit, half a value would pass. */
         fetch_fail(fetch, NACRE_HTTP_PROTOCOL,
                    "The server redirects to %s, which is not followed%s%.200s.",
@@ -322,8 +324,8 @@ static void fail_by(struct door_fetch *fetch, const char *host)
     case CURLE_SSL_ISSUER_ERROR:
     case CURLE_SSL_INVALIDCERTSTATUS:
         fetch_fail(fetch, NACRE_HTTP_TLS,
-                   "%.200s can't prove who it is, or speaks no TLS that is accepted (%s). "
-                   "Nothing was sent.",
+                   "%.200s can't prove who it is, or speaks no TLS that is accepted "
+                   "(%s). Nothing was sent.",
                    host, words);
         break;
     case CURLE_SSL_CACERT_BADFILE:
@@ -334,8 +336,8 @@ static void fail_by(struct door_fetch *fetch, const char *host)
         break;
     case CURLE_FILESIZE_EXCEEDED:
         fetch_fail(fetch, NACRE_HTTP_TOO_LARGE,
-                   "The answer of %.200s is larger than the %llu bytes that may come. Ask "
-                   "for a part of it.",
+                   "The answer of %.200s is larger than the %llu bytes that may come. "
+                   "Ask for a part of it.",
                    host, (unsigned long long)fetch->door->egress.limits.body_bytes_max);
         break;
     default:

@@ -1,6 +1,7 @@
 /*
- * A hop given to libcurl, caged: it neither looks up, nor follows, nor remembers, nor reads
- * a variable or a file but the CA bundle; and what it connects to is judged once more.
+ * A hop given to libcurl, caged: it neither looks up, nor follows, nor remembers, nor
+ * reads a variable or a file but the CA bundle; and what it connects to is judged once
+ * more.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -117,7 +118,8 @@ static enum nacre_http_code add_field(const struct door_target *target,
     enum nacre_http_code code = NACRE_HTTP_OK;
 
     if (!door_locked_add(lines, field->name, field->name_size) ||
-        !door_locked_add(lines, field->value_size ? ": " : ";", field->value_size ? 2 : 1))
+        !door_locked_add(lines, field->value_size ? ": " : ";",
+                         field->value_size ? 2 : 1))
         return NACRE_HTTP_INTERNAL;
     if (door_field_is(field, "Authorization"))
         code = door_inject_authorization(target, field->value, field->value_size, lines,
@@ -149,8 +151,8 @@ static enum nacre_http_code add_own_fields(struct door_fetch *fetch, bool has_ty
     return good ? NACRE_HTTP_OK : NACRE_HTTP_INTERNAL;
 }
 
-/* libcurl's list, over lines that stay where they are: it would copy them into memory that
- * is not locked. */
+/* libcurl's list, over lines that stay where they are: it would copy them into memory
+ * that is not locked. */
 static bool list_fields(struct door_fetch *fetch, size_t count)
 {
     char *at = fetch->lines.bytes;
@@ -195,8 +197,8 @@ static enum nacre_http_code refuse_path(struct nacre_egress_verdict *verdict)
 {
     *verdict = (struct nacre_egress_verdict){
         .code = "secret-in-path", .rule = "capabilities.secrets",
-        .text = "A secret can't stand in the path of a URL. Name it in a header or in the "
-                "query.",
+        .text = "A secret can't stand in the path of a URL. Name it in a header or in "
+                "the query.",
     };
     return NACRE_HTTP_DENIED;
 }
@@ -274,8 +276,8 @@ static bool set_tls(CURL *easy, const struct door_fetcher *fetcher)
     /* Without a CAPATH, of which Debian has one by default, libcurl keeps the bundle that
      * it has read: reading it takes longer than a handshake. */
     return SET(SSL_VERIFYPEER, 1L) && SET(SSL_VERIFYHOST, 2L) &&
-           SET(SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) && SET(CAINFO, fetcher->bundle) &&
-           SET(CAPATH, NULL);
+           SET(SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) &&
+           SET(CAINFO, fetcher->bundle) && SET(CAPATH, NULL);
 }
 
 static bool set_limits(CURL *easy, const struct door_fetch *fetch)

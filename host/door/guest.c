@@ -71,9 +71,9 @@ static bool say(struct guest *guest, struct nacre_door_message message, const vo
 static bool say_failure(struct guest *guest, enum nacre_door_what what, uint32_t handle,
                         enum nacre_http_code code, const char *text)
 {
-    return say(guest,
-               (struct nacre_door_message){ .what = what, .code = code, .handle = handle },
-               text, strlen(text));
+    struct nacre_door_message message = { .what = what, .code = code, .handle = handle };
+
+    return say(guest, message, text, strlen(text));
 }
 
 /* False: the guest is gone. */
@@ -142,7 +142,8 @@ static void answered(void *data, uint32_t status, const char *headers, size_t si
     struct response *response = data;
     struct guest *guest = response->guest;
     struct nacre_door_message message = { .what = NACRE_DOOR_ANSWER,
-                                          .handle = handle_of(response), .number = status };
+                                          .handle = handle_of(response),
+                                          .number = status };
 
     response->answered = true;
     guest->asked = NULL;
@@ -241,7 +242,8 @@ static bool refuse_url(struct guest *guest, const char *method, const char *text
     return refuse(guest, NACRE_HTTP_BAD_URL, text);
 }
 
-static bool ask(struct guest *guest, const struct nacre_door_ask *sizes, const char *bytes)
+static bool ask(struct guest *guest, const struct nacre_door_ask *sizes,
+                const char *bytes)
 {
     char method[METHOD_MAX + 1];
     struct door_ask asked = { .method = method, .follow = true };
@@ -301,7 +303,7 @@ static bool take_read(struct guest *guest, const struct nacre_door_message *mess
     guest->read = response;
     guest->read_max =
         message->number < NACRE_DOOR_DATA_MAX ? message->number : NACRE_DOOR_DATA_MAX;
-    if (guest->read_max == 0) { /* no byte is no end of the body: it is told nothing else */
+    if (guest->read_max == 0) { /* an answer of no bytes would be the body's end */
         guest->read = NULL;
         return say_failure(guest, NACRE_DOOR_DATA, message->handle,
                            NACRE_HTTP_BAD_REQUEST, "No byte was asked for.");
@@ -395,7 +397,8 @@ static void guest_ready(struct door_watch *watch, uint32_t events_seen)
 {
     struct guest *guest = (struct guest *)watch;
 
-    if ((events_seen & EPOLLIN && !receive(guest)) || events_seen & (EPOLLHUP | EPOLLERR) ||
+    if ((events_seen & EPOLLIN && !receive(guest)) ||
+        events_seen & (EPOLLHUP | EPOLLERR) ||
         (events_seen & EPOLLRDHUP && !(events_seen & EPOLLIN)))
         guest_free(guest);
     else

@@ -6,16 +6,16 @@
 
 #include "nacre/own.h"
 
-/* Of a request.  Host is the name that was judged, lengths and encodings are what the door
- * makes of the body; the rest is between two ends of one connection. */
+/* Of a request.  Host is the name that was judged, lengths and encodings are what the
+ * door makes of the body; the rest is between two ends of one connection. */
 static const char *const ours[] = {
     "Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "TE",
     "Trailer", "Upgrade", "Expect", "HTTP2-Settings", "Alt-Used", "Via",
 };
 
 static const char *const theirs[] = {
-    "Transfer-Encoding", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade", "Alt-Svc",
-    "Public-Key-Pins",
+    "Transfer-Encoding", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade",
+    "Alt-Svc", "Public-Key-Pins",
 };
 
 static const char *const sensitive[] = {
@@ -56,7 +56,8 @@ static void trim(struct door_field *field)
         field->value_size--;
 }
 
-enum door_next door_field_next(const char **at, size_t *left, struct door_field *ret_field)
+enum door_next door_field_next(const char **at, size_t *left,
+                               struct door_field *ret_field)
 {
     struct door_field field = { .name = *at };
     const char *end;
@@ -134,7 +135,8 @@ bool door_method_is_sent(const char *method)
     static const char *const never[] = { "CONNECT", "TRACE", "TRACK" };
     size_t length = strlen(method);
 
-    if (length == 0 || length > 15 || strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") < length)
+    if (length == 0 || length > 15 ||
+        strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-") < length)
         return false;
     for (size_t i = 0; i < NACRE_COUNT(never); i++) {
         if (strcmp(method, never[i]) == 0)

@@ -22,7 +22,8 @@ enum door_next {
 };
 
 /* The first field of *at, which moves past it.  Blanks around the value are left out. */
-enum door_next door_field_next(const char **at, size_t *left, struct door_field *ret_field);
+enum door_next door_field_next(const char **at, size_t *left,
+                               struct door_field *ret_field);
 
 /* Without regard to case. */
 bool door_field_is(const struct door_field *field, const char *name);

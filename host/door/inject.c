@@ -1,4 +1,4 @@
-/* The text is a guest's; what it asks for is given only after all of it was understood. */
+/* The text is a guest's: what it asks for is given when it is one of the run's own. */
 #include "inject.h"
 
 #include <ctype.h>
@@ -83,8 +83,8 @@ static bool is_of_token(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '-';
 }
 
-static bool is_placeholder(enum door_place place, const char *text, size_t count, size_t at,
-                           struct stand_in *ret)
+static bool is_placeholder(enum door_place place, const char *text, size_t count,
+                           size_t at, struct stand_in *ret)
 {
     size_t head = match_all(place, text, count, at, "{{secret:"), tail;
     size_t end = at + head;
@@ -196,7 +196,8 @@ static enum nacre_http_code find_token(const struct door *door, const char *text
 }
 
 /* "api.example.com and *.example.org", as much as fits. */
-static void list_hosts(const struct nacre_egress_secret *secret, char *ret_text, size_t size)
+static void list_hosts(const struct nacre_egress_secret *secret, char *ret_text,
+                       size_t size)
 {
     size_t used = 0;
 
@@ -226,7 +227,8 @@ static enum nacre_http_code check(const struct door_target *target, uint32_t ind
                       rule->name, hosts, target->host, target->port);
     if (!target->tls)
         return refuse(verdict, "secret-in-clear",
-                      "Secret %.64s goes over https only. Ask for https://%.100s instead.",
+                      "Secret %.64s goes over https only. Ask for https://%.100s "
+                      "instead.",
                       rule->name, target->host);
     if (!target->door->secrets[index].value)
         return refuse(verdict, "secret-unknown", "This run was not given secret %.64s.",

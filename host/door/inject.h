@@ -5,10 +5,10 @@
 #include "locked.h"
 
 /*
- * Values put in where a guest has named a secret: {{secret:NAME}}, or a token nct_... that
- * stands for one.  In header values, in the query, and inside Authorization: Basic; not in
- * the path and not in the body.  Over https alone, and for the hosts alone to which the
- * secret is bound.
+ * Values put in where a guest has named a secret: {{secret:NAME}}, or a token nct_...
+ * that stands for one.  In header values, in the query, and inside Authorization: Basic;
+ * not in the path and not in the body.  Over https alone, and for the hosts alone to
+ * which the secret is bound.
  */
 struct door_target {
     struct door *door;

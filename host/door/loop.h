@@ -27,8 +27,8 @@ NACRE_MUST_CHECK enum nacre_status door_loop_new(struct door_loop **ret_loop,
 void door_loop_free(struct door_loop *loop); /* accepts NULL */
 
 /* Changes what is watched; `events` 0 takes it out.  A watch that was taken out is never
- * called again, not even for what was already reported in this turn, so that its owner may
- * be freed inside any callback.  False with errno. */
+ * called again, not even for what was already reported in this turn, so that its owner
+ * may be freed inside any callback.  False with errno. */
 bool door_watch_set(struct door_loop *loop, struct door_watch *watch, uint32_t events);
 
 /* `at_ns` 0 takes it out. */

@@ -67,7 +67,8 @@ void door_denied(struct door *door, const struct nacre_egress_verdict *verdict,
 /* The one that is requests_per_minute_max ago has to be a minute old. */
 static bool within_rate(struct door *door)
 {
-    uint64_t now_ns = nacre_clock_ns(), most = door->egress.limits.requests_per_minute_max;
+    uint64_t most = door->egress.limits.requests_per_minute_max;
+    uint64_t now_ns = nacre_clock_ns();
     uint64_t *slot;
 
     if (most == 0)

@@ -118,7 +118,8 @@ static int use_resolvers(ares_channel channel, char *const *resolvers)
     return ares_set_servers_csv(channel, list.bytes ? list.bytes : "");
 }
 
-enum nacre_status door_resolver_new(struct door *door, struct door_resolver **ret_resolver,
+enum nacre_status door_resolver_new(struct door *door,
+                                    struct door_resolver **ret_resolver,
                                     struct nacre_error *err)
 {
     char lookups[] = "b"; /* name servers alone */
@@ -148,7 +149,8 @@ enum nacre_status door_resolver_new(struct door *door, struct door_resolver **re
         failed = use_resolvers(resolver->channel, door->egress.resolvers);
     if (failed) {
         free(resolver);
-        return nacre_fail(err, NACRE_ERR_BACKEND, "the resolver: %s", ares_strerror(failed));
+        return nacre_fail(err, NACRE_ERR_BACKEND, "the resolver: %s",
+                          ares_strerror(failed));
     }
     *ret_resolver = resolver;
     return NACRE_OK;
@@ -224,13 +226,14 @@ static bool judge(struct door_lookup *lookup, const struct nacre_address *addres
 
 static bool address_of(const struct sockaddr *from, struct nacre_address *ret_address)
 {
+    const struct sockaddr_in *v4 = (const void *)from;
+    const struct sockaddr_in6 *v6 = (const void *)from;
+
     *ret_address = (struct nacre_address){ .is_v6 = from->sa_family == AF_INET6 };
     if (from->sa_family == AF_INET6)
-        memcpy(ret_address->bytes, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr,
-               16);
+        memcpy(ret_address->bytes, &v6->sin6_addr, 16);
     else if (from->sa_family == AF_INET)
-        memcpy(ret_address->bytes, &((const struct sockaddr_in *)(const void *)from)->sin_addr,
-               4);
+        memcpy(ret_address->bytes, &v4->sin_addr, 4);
     return from->sa_family == AF_INET6 || from->sa_family == AF_INET;
 }
 

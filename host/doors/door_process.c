@@ -50,7 +50,8 @@ static int arrange_fds(posix_spawn_file_actions_t *actions, int control)
     if (!failed)
         failed = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
     if (!failed && control >= 0)
-        failed = posix_spawn_file_actions_adddup2(actions, control, NACRE_DOOR_CONTROL_FD);
+        failed = posix_spawn_file_actions_adddup2(actions, control,
+                                                  NACRE_DOOR_CONTROL_FD);
     if (!failed)
         failed = posix_spawn_file_actions_addclosefrom_np(
             actions, control >= 0 ? NACRE_DOOR_CONTROL_FD + 1 : NACRE_DOOR_CONTROL_FD);
@@ -136,7 +137,8 @@ void door_process_end(struct door_process *process)
     /* By its pidfd, so that no stranger with the same number is ever meant. */
     if (process->pidfd >= 0) {
         (void)syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
-        while (waitid(P_PIDFD, (id_t)process->pidfd, &info, WEXITED) < 0 && errno == EINTR)
+        while (waitid(P_PIDFD, (id_t)process->pidfd, &info, WEXITED) < 0 &&
+               errno == EINTR)
             ;
     }
     nacre_fd_guard(&process->pidfd);

@@ -37,10 +37,10 @@ NACRE_MUST_CHECK enum nacre_status door_process_check(const char *path,
 bool door_process_lives(const struct door_process *process);
 
 /* One packet; `fd` (borrowed) goes along unless it is -1.  From any thread. */
-NACRE_MUST_CHECK enum nacre_status door_process_tell(const struct door_process *process,
-                                                     const struct nacre_door_control *head,
-                                                     const void *bytes, size_t count, int fd,
-                                                     struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+door_process_tell(const struct door_process *process,
+                  const struct nacre_door_control *head, const void *bytes, size_t count,
+                  int fd, struct nacre_error *err);
 /* The next one, within `ms`; *ret_count is what followed the head. */
 NACRE_MUST_CHECK enum nacre_status door_process_hear(const struct door_process *process,
                                                      uint64_t ms,

@@ -27,7 +27,7 @@ struct nacre_door {
 
 struct nacre_doors {
     pthread_mutex_t lock;
-    char path[DOOR_PATH];        /* of nacre-door; "": not found, and `missing` says why */
+    char path[DOOR_PATH];        /* of nacre-door; "": it is `missing` */
     struct nacre_error missing;
     bool checked;
     uint8_t secret_key[32];      /* so that no digest of a secret's value is ever kept */
@@ -110,7 +110,7 @@ enum nacre_status nacre_doors_probe(struct nacre_doors *doors, struct nacre_erro
     return status;
 }
 
-/* A door has read once who the name servers are: it is not for a time after they changed. */
+/* A door has read once who the name servers are: when they change it is for nobody. */
 static void add_resolvers(struct nacre_hasher *hasher)
 {
     struct stat info = { 0 };
@@ -257,7 +257,8 @@ static enum nacre_status tell_tokens(const struct nacre_door *door,
         }
     }
     if (status == NACRE_OK)
-        status = tell(door, NACRE_DOOR_TOKENS, told, tokens, count * sizeof(*tokens), err);
+        status = tell(door, NACRE_DOOR_TOKENS, told, tokens, count * sizeof(*tokens),
+                      err);
     return status;
 }
 
@@ -270,8 +271,8 @@ static enum nacre_status hear_opened(struct nacre_door *door, struct nacre_error
 
     if (!bytes)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a door's answer");
-    status = door_process_hear(&door->process, OPEN_MS, &head, bytes, NACRE_DOOR_PACKET_MAX,
-                               &count, err);
+    status = door_process_hear(&door->process, OPEN_MS, &head, bytes,
+                               NACRE_DOOR_PACKET_MAX, &count, err);
     if (status != NACRE_OK)
         return status;
     bytes[count] = '\0';
@@ -313,7 +314,8 @@ static enum nacre_status start(const struct nacre_doors *doors,
     return NACRE_OK;
 }
 
-enum nacre_status nacre_doors_get(struct nacre_doors *doors, const struct nacre_plan *plan,
+enum nacre_status nacre_doors_get(struct nacre_doors *doors,
+                                  const struct nacre_plan *plan,
                                   const struct nacre_tool *tool,
                                   const struct nacre_request *request,
                                   struct nacre_door **ret_door, struct nacre_error *err)
@@ -406,8 +408,10 @@ static void take_denials(struct nacre_result *result, const char *bytes, size_t 
         struct nacre_denial denial;
 
         memcpy(&denial, bytes + at, sizeof(denial));
-        denial.code[sizeof(denial.code) - 1] = denial.rule[sizeof(denial.rule) - 1] = '\0';
-        denial.path[sizeof(denial.path) - 1] = denial.text[sizeof(denial.text) - 1] = '\0';
+        denial.code[sizeof(denial.code) - 1] = '\0';
+        denial.rule[sizeof(denial.rule) - 1] = '\0';
+        denial.path[sizeof(denial.path) - 1] = '\0';
+        denial.text[sizeof(denial.text) - 1] = '\0';
         denial.fix[sizeof(denial.fix) - 1] = '\0';
         nacre_result_deny(result, &denial);
     }
@@ -427,8 +431,8 @@ static void take_records(struct nacre_result *result, const char *bytes, size_t 
     }
 }
 
-static void take_totals(struct nacre_result *result, const struct nacre_door_totals *totals,
-                        uint64_t denials_taken)
+static void take_totals(struct nacre_result *result,
+                        const struct nacre_door_totals *totals, uint64_t denials_taken)
 {
     if (totals->denials_seen > denials_taken)
         result->denials_seen += totals->denials_seen - denials_taken;
@@ -465,7 +469,8 @@ static enum nacre_status hear_end(struct nacre_door *door, struct nacre_result *
         else if (head.order == NACRE_DOOR_RECORDS)
             take_records(result, bytes, count);
         else
-            return nacre_fail(err, NACRE_ERR_BACKEND, "what the door says makes no sense");
+            return nacre_fail(err, NACRE_ERR_BACKEND,
+                              "what the door says makes no sense");
     }
 }
 

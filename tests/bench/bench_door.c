@@ -1,7 +1,7 @@
 /*
- * bench_door PROGRAM COUNT: an HTTPS request by plain libcurl and the same through a door,
- * by turns, in the test network (tests/net/run): over a new connection each time, and over
- * one that is kept.  PROGRAM lies beside nacre-door.
+ * bench_door PROGRAM COUNT: an HTTPS request by plain libcurl and the same through a
+ * door, by turns, in the test network (tests/net/run): over a new connection each time,
+ * and over one that is kept.  PROGRAM lies beside nacre-door.
  */
 #include <curl/curl.h>
 #include <stdio.h>

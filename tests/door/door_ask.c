@@ -1,6 +1,6 @@
 /*
- * door_ask PROGRAM OPTION… METHOD URL [HEADER-LINE…]: one or more requests through a real
- * door, by nacre/door.h and nacre/door_wire.h alone.  Prints for each
+ * door_ask PROGRAM OPTION… METHOD URL [HEADER-LINE…]: one or more requests through a
+ * real door, by nacre/door.h and nacre/door_wire.h alone.  Prints for each
  *
  *     <code> <status> <bytes of the body>
  *     the sentence of a failure, or the headers and the body
@@ -51,11 +51,13 @@ static struct {
     unsigned times, runs;
     uint64_t wall_ms;
     bool quiet;
-} asked = { .headers = NACRE_BUF((size_t)1 << 20), .times = 1, .runs = 1, .wall_ms = 5000 };
+} asked = { .headers = NACRE_BUF((size_t)1 << 20), .times = 1, .runs = 1,
+            .wall_ms = 5000 };
 
 static _Noreturn void die(const char *what, const struct nacre_error *err)
 {
-    (void)fprintf(stderr, "door_ask: %s%s%s\n", what, err ? ": " : "", err ? err->text : "");
+    (void)fprintf(stderr, "door_ask: %s%s%s\n", what, err ? ": " : "",
+                  err ? err->text : "");
     exit(2);
 }
 
@@ -257,8 +259,8 @@ static void show(const struct nacre_result *result)
                      record->code[0] ? record->code : "-", record->status, record->hops);
     }
     for (uint32_t i = 0; i < result->denial_count; i++)
-        (void)printf("denial %s %s %s\n", result->denials[i].code, result->denials[i].rule,
-                     result->denials[i].path);
+        (void)printf("denial %s %s %s\n", result->denials[i].code,
+                     result->denials[i].rule, result->denials[i].path);
     (void)printf("leaks %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s\n",
                  result->leaks.values, result->leaks.blocked, result->leaks.redacted,
                  result->leaks.warned, result->leak ? " leak" : "");

@@ -76,7 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     door_guest_serve(&door, ends[1]);
     for (unsigned i = 0; i < 10; i++) {
-        ssize_t more = send(ends[0], data + sent, size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        ssize_t more = send(ends[0], data + sent, size - sent,
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
 
         sent += more > 0 ? (size_t)more : 0;
         turn();

@@ -1,6 +1,6 @@
 /*
- * Header lines and what stands for a secret in them: a field that is taken holds no control
- * character, and what comes out of an injection is either whole or refused.
+ * Header lines and what stands for a secret in them: a field that is taken holds no
+ * control character, and what comes out of an injection is either whole or refused.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -31,8 +31,8 @@ static void inject(enum door_place place, const char *text, size_t count)
         assert(code == NACRE_HTTP_OK && out.size == count &&
                (count == 0 || memcmp(out.bytes, text, count) == 0));
     else if (code == NACRE_HTTP_OK)
-        assert(memmem(out.bytes, out.size, place == DOOR_IN_QUERY ? "the%20value" : "the value",
-                      place == DOOR_IN_QUERY ? 11 : 9));
+        assert(place == DOOR_IN_QUERY ? memmem(out.bytes, out.size, "the%20value", 11)
+                                      : memmem(out.bytes, out.size, "the value", 9));
     door_locked_clear(&out);
 }
 

@@ -6,8 +6,8 @@
 
 #include "nacre/buf.h"
 
-/* A guest's end of nacre/door_wire.h, for programs that test or measure a door.  What breaks
- * ends the program. */
+/* A guest's end of nacre/door_wire.h, for programs that test or measure a door.  What
+ * breaks ends the program. */
 
 struct door_line_request {
     const char *method, *url, *headers;

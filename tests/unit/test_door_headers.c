@@ -49,8 +49,10 @@ static const struct {
 #define BAD(text) { text, sizeof(text) - 1 }
     BAD("\n"), BAD("A\n"), BAD(": b\n"), BAD(" A: b\n"), BAD("\tA: b\n"), BAD("A : b\n"),
     BAD("A\t: b\n"), BAD("A: b"), BAD("A"), BAD("A: b\r\n"), BAD("A: b\rc\n"),
-    BAD("A: b\0c\n"), BAD("A\0: b\n"), BAD("A: \x7f\n"), BAD("A: \x01\n"), BAD("A: \x1b[m\n"),
-    BAD("A(: b\n"), BAD("A/B: b\n"), BAD("A\xc3\xa9: b\n"), BAD("{A}: b\n"), BAD("A,B: b\n"),
+    BAD("A: b\0c\n"), BAD("A\0: b\n"), BAD("A: \x7f\n"), BAD("A: \x01\n"),
+    BAD("A: \x1b[m\n"),
+    BAD("A(: b\n"), BAD("A/B: b\n"), BAD("A\xc3\xa9: b\n"), BAD("{A}: b\n"),
+    BAD("A,B: b\n"),
     BAD("\"A\": b\n"), BAD("\r\n"), BAD("A: b\vc\n"), BAD("A@: b\n"),
 #undef BAD
 };
@@ -145,7 +147,8 @@ static void methods_that_reflect_or_tunnel_are_not_sent(void **state)
 
 static void basic_is_read_and_written_again(void **state)
 {
-    static const char *const texts[] = { "", "a", "ab", "abc", "user:pass", "user:p\xc3\xa4ss" };
+    static const char *const texts[] = { "", "a", "ab", "abc", "user:pass",
+                                         "user:p\xc3\xa4ss" };
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(texts); i++) {

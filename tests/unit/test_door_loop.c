@@ -133,10 +133,12 @@ static void one_that_is_due_can_still_be_taken_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_that_was_taken_out_is_not_told, make, end),
-        cmocka_unit_test_setup_teardown(timers_are_due_in_their_order, make, end),
-        cmocka_unit_test_setup_teardown(a_timer_can_not_keep_the_loop_to_itself, make, end),
-        cmocka_unit_test_setup_teardown(one_that_is_due_can_still_be_taken_out, make, end),
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make, end)
+        TEST(one_that_was_taken_out_is_not_told),
+        TEST(timers_are_due_in_their_order),
+        TEST(a_timer_can_not_keep_the_loop_to_itself),
+        TEST(one_that_is_due_can_still_be_taken_out),
+#undef TEST
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

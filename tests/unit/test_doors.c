@@ -168,7 +168,8 @@ static void one_that_listens_is_never_kept(void **state)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     (void)state;
-    assert_int_equal(nacre_door_serve(door, NACRE_DOOR_PROXY | NACRE_DOOR_LISTEN, fd, &err),
+    assert_int_equal(nacre_door_serve(door, NACRE_DOOR_PROXY | NACRE_DOOR_LISTEN, fd,
+                                      &err),
                      NACRE_OK);
     assert_int_equal(close(fd), -1); /* it was taken */
     nacre_doors_put(doors, door);
@@ -181,7 +182,8 @@ static void one_with_an_unended_run_is_never_kept(void **state)
     struct nacre_error err;
 
     (void)state;
-    assert_int_equal(nacre_door_begin(door, "id", nacre_clock_ns() + NACRE_NS_PER_S, &err),
+    assert_int_equal(nacre_door_begin(door, "id", nacre_clock_ns() + NACRE_NS_PER_S,
+                                      &err),
                      NACRE_OK);
     nacre_doors_put(doors, door);
     assert_int_equal(children(), 0);
