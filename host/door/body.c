@@ -25,8 +25,8 @@ void door_body_init(struct door_body *body, const struct door_head *head)
 }
 
 /* As much as there is of what is left; DOOR_BODY_WHOLE when that was the last of it. */
-static enum door_body_is take_data(struct door_body *body, const char *bytes, size_t count,
-                                   struct nacre_buf *out, size_t *taken)
+static enum door_body_is take_data(struct door_body *body, const char *bytes,
+                                   size_t count, struct nacre_buf *out, size_t *taken)
 {
     size_t some = body->left < count ? (size_t)body->left : count;
     struct nacre_error err;

@@ -1,7 +1,7 @@
 /*
- * The sandbox's own CA.  Its key never leaves this process's memory, and even a stolen one
- * is good for the hosts of way INTERCEPT and a day alone: the name constraints are in the
- * certificate, critical, and clients check them.
+ * The sandbox's own CA.  Its key never leaves this process's memory, and even a stolen
+ * one is good for the hosts of way INTERCEPT and a day alone: the name constraints are in
+ * the certificate, critical, and clients check them.
  */
 #include "ca.h"
 

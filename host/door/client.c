@@ -1,7 +1,7 @@
 /*
- * Connections of native tools: who is served, who waits, and for how long.  A sandbox that
- * opens more than it may is not refused but waits, in the listening socket's own queue
- * where there is one.
+ * Connections of native tools: who is served, who waits, and for how long.  A sandbox
+ * that opens more than it may is not refused but waits, in the listening socket's own
+ * queue where there is one.
  */
 #include "client.h"
 

@@ -8,8 +8,8 @@
  * One connection of a native tool, from its first byte to its last.  Exactly one of the
  * files at the bottom has it at a time, by `ready`.
  *
- * A client that was ended stays allocated until the loop's next turn, so that whoever calls
- * something by which it may have ended can look at `over`.
+ * A client that was ended stays allocated until the loop's next turn, so that whoever
+ * calls something by which it may have ended can look at `over`.
  */
 struct door_client {
     struct door *door;
@@ -38,8 +38,8 @@ struct door_client {
 #define DOOR_IDLE_NS (60 * NACRE_NS_PER_S)    /* between requests, and between bytes */
 #define DOOR_TUNNEL_NS (300 * NACRE_NS_PER_S) /* for a tunnel in which nothing moves */
 
-/* Takes over the fd; with LISTEN in its kind, whoever comes through it.  `begin` is called
- * once there is a place for it. */
+/* Takes over the fd; with LISTEN in its kind, whoever comes through it.  `begin` is
+ * called once there is a place for it. */
 void door_client_serve(struct door *door, int fd, int kind,
                        void (*begin)(struct door_client *client));
 
@@ -82,8 +82,9 @@ void door_tunnel_end(struct door_client *client);
 /* ---- refusals (refuse.c) ---- */
 
 /* A verdict of the door's own, in `rule`'s name. */
-void door_verdict(struct nacre_egress_verdict *verdict, const char *code, const char *rule,
-                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+void door_verdict(struct nacre_egress_verdict *verdict, const char *code,
+                  const char *rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Into the records of the run; the first into its denials too. */
 void door_client_denied(struct door_client *client, const char *method, const char *host,

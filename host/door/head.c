@@ -46,13 +46,15 @@ bad(struct door_head *head, uint32_t status, const char *format, ...)
 
 static bool is(struct slice slice, const char *word)
 {
-    return slice.count == strlen(word) && strncasecmp(slice.bytes, word, slice.count) == 0;
+    return slice.count == strlen(word) &&
+           strncasecmp(slice.bytes, word, slice.count) == 0;
 }
 
 static bool is_token_byte(char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("!#$%&'*+-.^_`|~", byte));
+           (byte >= '0' && byte <= '9') ||
+           (byte != '\0' && strchr("!#$%&'*+-.^_`|~", byte));
 }
 
 static bool is_token(struct slice slice)
@@ -114,8 +116,9 @@ static enum door_head_is find_end(const char *bytes, size_t count, struct door_h
 /* ---- where it goes ---- */
 
 /* The URL that scheme, authority and target make, read by the one reader of URLs. */
-static enum door_head_is read_url(struct door_head *head, bool tls, struct slice authority,
-                                  struct slice target, struct nacre_url *ret_url)
+static enum door_head_is read_url(struct door_head *head, bool tls,
+                                  struct slice authority, struct slice target,
+                                  struct nacre_url *ret_url)
 {
     char text[NACRE_URL_BYTES_MAX + 1];
     struct nacre_error err;
@@ -181,10 +184,12 @@ static enum door_head_is check_host(struct door_head *head, const struct facts *
     if (facts->hosts > 1)
         return bad(head, 400, "more than one Host");
     if (facts->hosts == 0)
-        return head->is_old ? DOOR_HEAD_WHOLE : bad(head, 400, "a request without a Host");
+        return head->is_old ? DOOR_HEAD_WHOLE
+                            : bad(head, 400, "a request without a Host");
     if (head->form == DOOR_TARGET_ORIGIN)
         return DOOR_HEAD_WHOLE; /* it came from there */
-    if ((found = read_url(head, head->url.tls, facts->host, root, &url)) != DOOR_HEAD_WHOLE)
+    found = read_url(head, head->url.tls, facts->host, root, &url);
+    if (found != DOOR_HEAD_WHOLE)
         return found;
     if (head->form == DOOR_TARGET_AUTHORITY && !has_port(facts->host))
         url.port = head->url.port;
@@ -267,7 +272,8 @@ static enum door_head_is note_field(struct door_head *head, struct facts *facts,
 }
 
 /* The next line that is not empty, cut in two; false at the end. */
-static bool next_field(struct slice *lines, struct slice *ret_name, struct slice *ret_value)
+static bool next_field(struct slice *lines, struct slice *ret_name,
+                       struct slice *ret_value)
 {
     struct slice line;
 

@@ -45,9 +45,10 @@ struct door_head {
 };
 
 /*
- * `bytes` are all that came of it so far, at least as many as the last time; `ret_used` is
- * how long the head is, when it is WHOLE.  `over_tls`: it came inside a TLS connection, and
- * a path is one of https.  `head` is all zero at first, and to be cleared in any case.
+ * `bytes` are all that came of it so far, at least as many as the last time; `ret_used`
+ * is how long the head is, when it is WHOLE.  `over_tls`: it came inside a TLS
+ * connection, and a path is one of https.  `head` is all zero at first, and to be cleared
+ * in any case.
  */
 enum door_head_is door_head_read(const char *bytes, size_t count, bool over_tls,
                                  struct door_head *head, size_t *ret_used);

@@ -104,7 +104,8 @@ static enum door_hello_is read_extensions(struct part list, struct door_hello *h
             return DOOR_HELLO_BAD;
         if (type == EXTENSION_SERVER_NAME && !read_name(extension, hello))
             return DOOR_HELLO_BAD;
-        if (type == EXTENSION_ECH || type == EXTENSION_ECH_OUTER || type == EXTENSION_ESNI)
+        if (type == EXTENSION_ECH || type == EXTENSION_ECH_OUTER ||
+            type == EXTENSION_ESNI)
             encrypted = true;
     }
     if (encrypted)

@@ -1,6 +1,6 @@
 /*
- * OpenSSL on a socket that does not block.  What goes over the socket passes through a BIO
- * of ours: its reads begin with what was read before (the hello, by which we knew the
+ * OpenSSL on a socket that does not block.  What goes over the socket passes through a
+ * BIO of ours: its reads begin with what was read before (the hello, by which we knew the
  * name), and its writes raise no signal.
  */
 #include "intercept.h"

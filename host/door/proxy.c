@@ -130,8 +130,8 @@ static void say_connected(struct door_client *client)
     door_hello_begin(client);
 }
 
-static void dialed(struct door_client *client, enum nacre_http_code code, const char *word,
-                   const char *text)
+static void dialed(struct door_client *client, enum nacre_http_code code,
+                   const char *word, const char *text)
 {
     if (code == NACRE_HTTP_OK)
         say_connected(client);
@@ -302,7 +302,8 @@ static void ask(struct door_client *client)
     door_client_patience(client, DOOR_TUNNEL_NS);
     talk->fetch = door_fetch_new(client->door, &question, &events, client);
     if (!talk->fetch)
-        refuse(client, 503, door_code_name(NACRE_HTTP_INTERNAL), "the door has no memory");
+        refuse(client, 503, door_code_name(NACRE_HTTP_INTERNAL),
+               "the door has no memory");
     else
         nacre_buf_clear(&talk->sent); /* it was copied */
 }
@@ -322,8 +323,8 @@ static const char *misdirected(const struct door_client *client)
             return "this is port 80 of a host; for other ports use the proxy in "
                    "$HTTP_PROXY";
     } else if (head->form == DOOR_TARGET_ORIGIN) {
-        return "this is a proxy: ask it for http://HOST/PATH, or set HTTP_PROXY to it and "
-               "let your client do so";
+        return "this is a proxy: ask it for http://HOST/PATH, or set HTTP_PROXY to it "
+               "and let your client do so";
     }
     return NULL;
 }
@@ -346,6 +347,7 @@ static void judge(const struct door *door, struct nacre_url *url,
 
 static void head_came(struct door_client *client)
 {
+    static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     struct door_talk *talk = client->talk;
     struct door_head *head = &talk->head;
     uint64_t body_max = client->door->egress.limits.body_bytes_max;
@@ -373,7 +375,7 @@ static void head_came(struct door_client *client)
     }
     if (head->expects_continue && (head->body_bytes > 0 || head->is_chunked) &&
         client->in.count == 0 &&
-        !door_queue_add(&client->out, "HTTP/1.1 100 Continue\r\n\r\n", 25, DOOR_OUT_MAX)) {
+        !door_queue_add(&client->out, go_on, sizeof(go_on) - 1, DOOR_OUT_MAX)) {
         door_client_end(client);
         return;
     }

@@ -5,8 +5,8 @@
 
 #include "client.h"
 
-void door_verdict(struct nacre_egress_verdict *verdict, const char *code, const char *rule,
-                  const char *format, ...)
+void door_verdict(struct nacre_egress_verdict *verdict, const char *code,
+                  const char *rule, const char *format, ...)
 {
     va_list args;
 

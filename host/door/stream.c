@@ -38,7 +38,8 @@ static bool make_room(struct door_queue *queue, size_t count)
     return true;
 }
 
-bool door_queue_add(struct door_queue *queue, const void *bytes, size_t count, size_t max)
+bool door_queue_add(struct door_queue *queue, const void *bytes, size_t count,
+                    size_t max)
 {
     if (count == 0)
         return true;
@@ -103,8 +104,8 @@ enum door_io door_stream_fill(struct door_stream *stream, struct door_queue *que
     return io;
 }
 
-static enum door_io write_some(struct door_stream *stream, const void *bytes, size_t count,
-                               size_t *ret_count)
+static enum door_io write_some(struct door_stream *stream, const void *bytes,
+                               size_t count, size_t *ret_count)
 {
     ssize_t sent;
 

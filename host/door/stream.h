@@ -13,7 +13,8 @@ struct door_queue {
 
 const char *door_queue_bytes(const struct door_queue *queue);
 /* False: they would be more than `max`, or memory ran out; then nothing was added. */
-bool door_queue_add(struct door_queue *queue, const void *bytes, size_t count, size_t max);
+bool door_queue_add(struct door_queue *queue, const void *bytes, size_t count,
+                    size_t max);
 void door_queue_drop(struct door_queue *queue, size_t count);
 void door_queue_clear(struct door_queue *queue);
 

@@ -1,7 +1,7 @@
 /*
- * A TLS connection of a native tool: to port 443 of a name, or behind a CONNECT.  Its first
- * message names the host; that name is judged, looked up and nothing else.  Trusts nothing
- * of it.
+ * A TLS connection of a native tool: to port 443 of a name, or behind a CONNECT.  Its
+ * first message names the host; that name is judged and looked up, and nothing else.
+ * Trusts nothing of it.
  *
  * What is opaque stays so: behind a hello for an allowed name a client may ask the server
  * for another host that it serves too, in an encrypted request.  Only ways UPGRADE and
@@ -74,8 +74,8 @@ static void intercept(struct door_client *client)
 
     client->stream.early = client->in;
     client->in = (struct door_queue){ .bytes = NULL };
-    if (!client->door->ca || door_tls_start(&client->stream, client->door->ca, client->host,
-                                            &err) != NACRE_OK) {
+    if (!client->door->ca || door_tls_start(&client->stream, client->door->ca,
+                                            client->host, &err) != NACRE_OK) {
         door_client_refused(client, "CONNECT", client->host, client->port,
                             door_code_name(NACRE_HTTP_INTERNAL));
         refuse(client, ALERT_INTERNAL_ERROR);
@@ -85,8 +85,8 @@ static void intercept(struct door_client *client)
 }
 
 /* A client that speaks TLS is told no sentences. */
-static void dialed(struct door_client *client, enum nacre_http_code code, const char *word,
-                   const char *text)
+static void dialed(struct door_client *client, enum nacre_http_code code,
+                   const char *word, const char *text)
 {
     (void)word;
     (void)text;
@@ -137,8 +137,9 @@ static void judge(struct door_client *client, const char *name)
         intercept(client);
     } else {
         door_verdict(&verdict, "call-http", RULE,
-                     "call http://%.200s/ instead: what is sent to this host is looked at, "
-                     "so the sandbox's door speaks TLS to it for you", name);
+                     "call http://%.200s/ instead: what is sent to this host is looked "
+                     "at, so the sandbox's door speaks TLS to it for you",
+                     name);
         deny(client, ALERT_ACCESS_DENIED, name, &verdict);
     }
 }
@@ -182,8 +183,8 @@ static void heard(struct door_client *client, enum door_hello_is is,
         return;
     case DOOR_HELLO_NO_NAME:
         door_verdict(&verdict, "no-server-name", RULE,
-                     "a TLS connection that names no host (SNI) is not let out: connect by "
-                     "name, not by address");
+                     "a TLS connection that names no host (SNI) is not let out: connect "
+                     "by name, not by address");
         deny(client, ALERT_MISSING_EXTENSION, "", &verdict);
         return;
     case DOOR_HELLO_ENCRYPTED:

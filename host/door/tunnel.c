@@ -1,6 +1,6 @@
 /*
- * A tunnel: to one of the addresses that the one lookup found, each judged, and from there
- * on bytes both ways that nobody looks into.
+ * A tunnel: to one of the addresses that the one lookup found, each judged, and from
+ * there on bytes both ways that nobody looks into.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -78,7 +78,8 @@ static void fail(struct door_client *client, enum nacre_http_code code, const ch
     char kept_word[32], kept_text[512];
 
     /* Both may lie in what is freed here. */
-    (void)snprintf(kept_word, sizeof(kept_word), "%s", word ? word : door_code_name(code));
+    (void)snprintf(kept_word, sizeof(kept_word), "%s",
+                   word ? word : door_code_name(code));
     (void)snprintf(kept_text, sizeof(kept_text), "%s", text);
     door_client_refused(client, "CONNECT", client->host, client->port, kept_word);
     door_tunnel_end(client);
@@ -120,8 +121,9 @@ static bool start_connect(struct door_tunnel *tunnel, const struct nacre_address
                                .sin6_port = htons(tunnel->client->port) };
     const struct sockaddr *to = address->is_v6 ? (struct sockaddr *)&v6
                                                : (struct sockaddr *)&v4;
-    int one = 1, fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int one = 1, fd;
 
+    fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return false;
     memcpy(&v4.sin_addr, address->bytes, sizeof(v4.sin_addr));
@@ -151,7 +153,8 @@ static void try_next(struct door_tunnel *tunnel)
         const struct nacre_address *address = &tunnel->addresses.items[tunnel->next++];
 
         /* Once more at the socket, as with every other connection. */
-        nacre_egress_judge_address(&client->door->egress, client->host, address, &verdict);
+        nacre_egress_judge_address(&client->door->egress, client->host, address,
+                                   &verdict);
         if (!verdict.allowed) {
             door_denied(client->door, &verdict, client->host);
             fail(client, NACRE_HTTP_DENIED, verdict.code, verdict.text);
@@ -160,8 +163,9 @@ static void try_next(struct door_tunnel *tunnel)
         if (start_connect(tunnel, address))
             return;
     }
-    (void)snprintf(text, sizeof(text), "no address of %.160s takes connections on port %u",
-                   client->host, client->port);
+    (void)snprintf(text, sizeof(text),
+                   "no address of %.160s takes connections on port %u", client->host,
+                   client->port);
     fail(client, NACRE_HTTP_UNREACHABLE, NULL, text);
 }
 
@@ -192,8 +196,8 @@ void door_tunnel_dial(struct door_client *client, door_dialed *dialed)
                                     .stream = { .fd = -1 }, .watch = { .fd = -1 } };
     client->tunnel = tunnel;
     door_client_patience(client, DOOR_IDLE_NS);
-    if (door_lookup(client->door, client->host, looked_up, tunnel, &tunnel->lookup, &err) !=
-        NACRE_OK)
+    if (door_lookup(client->door, client->host, looked_up, tunnel, &tunnel->lookup,
+                    &err) != NACRE_OK)
         door_client_end(client);
 }
 
@@ -220,7 +224,8 @@ static enum door_io carry(struct door_stream *from, struct door_stream *to,
     return io == DOOR_IO_SOME && sent == DOOR_IO_SOME ? DOOR_IO_SOME : DOOR_IO_AGAIN;
 }
 
-static uint32_t wanted(const struct door_queue *in, bool ended, const struct door_queue *out)
+static uint32_t wanted(const struct door_queue *in, bool ended,
+                       const struct door_queue *out)
 {
     return (!ended && in->count < PIECE ? (uint32_t)EPOLLIN : 0) |
            (out->count > 0 ? (uint32_t)EPOLLOUT : 0);

@@ -66,7 +66,8 @@ static bool is_whole(const struct asker *asker)
 
 static void hear(struct asker *asker)
 {
-    ssize_t got = recv(asker->fd, asker->answer + asker->count, ANSWER_MAX - asker->count, 0);
+    ssize_t got = recv(asker->fd, asker->answer + asker->count,
+                       ANSWER_MAX - asker->count, 0);
 
     if (got <= 0)
         measure_die("a connection was closed before its answer");

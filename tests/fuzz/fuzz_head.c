@@ -34,7 +34,8 @@ static void assert_clean(const struct door_head *head)
 
     for (; at && *at; at = end + 1) {
         end = strchr(at, '\n');
-        assert(end && memchr(at, ':', (size_t)(end - at)) && !memchr(at, '\r', (size_t)(end - at)));
+        assert(end && memchr(at, ':', (size_t)(end - at)) &&
+               !memchr(at, '\r', (size_t)(end - at)));
         assert(strncasecmp(at, "host:", 5) != 0 &&
                strncasecmp(at, "transfer-encoding:", 18) != 0 &&
                strncasecmp(at, "content-length:", 15) != 0);

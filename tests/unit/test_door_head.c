@@ -20,7 +20,8 @@
 #define ABSOLUTE "GET http://example.com/a?b HTTP/1.1\r\n"
 #define HOST "Host: example.com\r\n"
 
-static enum door_head_is read_text(const char *text, bool over_tls, struct door_head *head)
+static enum door_head_is read_text(const char *text, bool over_tls,
+                                   struct door_head *head)
 {
     size_t used = 0;
     enum door_head_is is = door_head_read(text, strlen(text), over_tls, head, &used);
@@ -76,14 +77,16 @@ static void a_path_goes_to_the_host_of_the_field(void **state)
     struct door_head head = { .scanned = 0 };
 
     (void)state;
-    assert_int_equal(read_text("GET /x HTTP/1.1\r\nhOsT: EXAMPLE.com.\r\n\r\n", false, &head),
-                     DOOR_HEAD_WHOLE);
+    assert_int_equal(
+        read_text("GET /x HTTP/1.1\r\nhOsT: EXAMPLE.com.\r\n\r\n", false, &head),
+        DOOR_HEAD_WHOLE);
     assert_int_equal(head.form, DOOR_TARGET_ORIGIN);
     assert_string_equal(head.url.host, "example.com");
     assert_int_equal(head.url.port, 80);
     door_head_clear(&head);
-    assert_int_equal(read_text("GET //evil.example/x HTTP/1.1\r\n" HOST "\r\n", true, &head),
-                     DOOR_HEAD_WHOLE);
+    assert_int_equal(
+        read_text("GET //evil.example/x HTTP/1.1\r\n" HOST "\r\n", true, &head),
+        DOOR_HEAD_WHOLE);
     assert_string_equal(head.url.host, "example.com");
     assert_string_equal(head.url.target, "//evil.example/x");
     assert_true(head.url.tls);
@@ -121,7 +124,8 @@ static void fields_of_the_connection_are_not_passed_on(void **state)
                                 "Keep-Alive: 5\r\nProxy-Connection: x\r\nTE: trailers\r\n"
                                 "Proxy-Authorization: Basic eA==\r\nUpgrade: h2c\r\n"
                                 "HTTP2-Settings: x\r\nTrailer: x\r\nX-Stays: 1\r\n"
-                                "Transfer-Encoding: Chunked\r\nExpect: 100-Continue\r\n\r\n",
+                                "Transfer-Encoding: Chunked\r\n"
+                                "Expect: 100-Continue\r\n\r\n",
                   false, &head),
         DOOR_HEAD_WHOLE);
     assert_string_equal(head.fields.bytes, "X-Stays: 1\n");
@@ -234,7 +238,8 @@ static const struct {
     { ABSOLUTE HOST "Transfer-Encoding: xchunked\r\n\r\n", 501 },
     { ABSOLUTE HOST "Transfer-Encoding: chunked;q=1\r\n\r\n", 501 },
     { ABSOLUTE HOST "Transfer-Encoding:\r\n\r\n", 501 },
-    { ABSOLUTE HOST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n", 400 },
+    { ABSOLUTE HOST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+      400 },
     { "POST http://example.com/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400 },
     { ABSOLUTE HOST "Expect: 200-ok\r\n\r\n", 417 },
     { ABSOLUTE HOST "Connection: a b\r\n\r\n", 400 },

@@ -209,8 +209,10 @@ static void an_encrypted_hello_is_told_apart_with_its_outer_name(void **state)
 
 static void what_is_not_tls_is_known_by_its_first_bytes(void **state)
 {
-    static const char *const words[] = { "GET / HTTP/1.1\r\n", "SSH-2.0-x", "\x80\x2e\x01",
-                                         "\x17\x03\x03", "\x15\x03", "\x16\x02", "\x16G" };
+    static const char *const words[] = {
+        "GET / HTTP/1.1\r\n", "SSH-2.0-x", "\x80\x2e\x01", "\x17\x03\x03",
+        "\x15\x03", "\x16\x02", "\x16G",
+    };
     struct door_hello hello;
 
     (void)state;
@@ -228,7 +230,8 @@ static void names_that_no_host_has_are_refused(void **state)
         size_t count;
     } rows[] = {
         { "", 0 },           { "a\0b", 3 },       { "a b", 3 },       { "a/b", 3 },
-        { "a:443", 5 },      { "[::1]", 5 },      { "a\r\nb", 4 },    { "\xc3\xa9.fr", 5 },
+        { "a:443", 5 },      { "[::1]", 5 },      { "a\r\nb", 4 },
+        { "\xc3\xa9.fr", 5 },
         { "user@host", 9 },  { "a%00", 4 },       { "*.example", 9 }, { "a\\b", 3 },
     };
     char many[256];

@@ -49,7 +49,8 @@ static void an_answer_comes_back_in_chunks(void **state)
     (void)state;
     door_world_say(fd, "POST http://tunnel.example/a?b HTTP/1.1\r\n"
                        "Host: tunnel.example\r\nX-Mine: 1\r\nProxy-Connection: x\r\n"
-                       "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+                       "Transfer-Encoding: chunked\r\n\r\n"
+                       "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
     assert_int_equal(world.asked, 1);
     assert_string_equal(world.fetch->method, "POST");
     assert_string_equal(world.fetch->url.host, "tunnel.example");
@@ -132,7 +133,8 @@ static void head_and_the_old_version_end_where_they_should(void **state)
                        "Host: tunnel.example\r\n\r\n");
     door_world_answer(200, "Content-Length: 99\n");
     door_world_end(NACRE_HTTP_OK, "");
-    assert_string_equal(door_world_hear(fd), "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n");
+    assert_string_equal(door_world_hear(fd),
+                        "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n");
     assert_false(door_world_is_closed(fd));
     close(fd);
     old = door_world_connect(NACRE_DOOR_PROXY);
@@ -282,21 +284,24 @@ static void a_host_to_be_upgraded_is_spoken_to_in_tls(void **state)
     assert_int_equal(world.fetch->url.port, 443);
     door_world_answer(302, "Location: https://upgrade.example/y?z#f\n");
     door_world_end(NACRE_HTTP_OK, "");
-    assert_true(contains(door_world_hear(fd), "\r\nLocation: http://upgrade.example/y?z#f\r\n"));
+    assert_true(contains(door_world_hear(fd),
+                         "\r\nLocation: http://upgrade.example/y?z#f\r\n"));
     door_world_say(fd, GET("upgrade.example:8443", "/x"));
     assert_true(world.fetch->url.tls);
     assert_int_equal(world.fetch->url.port, 8443);
     door_world_answer(302, "Location: https://upgrade.example:8443/\n");
     door_world_end(NACRE_HTTP_OK, "");
-    assert_true(contains(door_world_hear(fd), "Location: http://upgrade.example:8443/\r\n"));
+    assert_true(contains(door_world_hear(fd),
+                         "Location: http://upgrade.example:8443/\r\n"));
     close(fd);
 }
 
 static void a_location_that_leads_elsewhere_is_left_as_it_is(void **state)
 {
-    static const char *const left[] = { "https://tunnel.example/", "/relative", "relative",
-                                        "https://other.example/", "http://upgrade.example/",
-                                        "h", "" };
+    static const char *const left[] = {
+        "https://tunnel.example/", "/relative", "relative", "https://other.example/",
+        "http://upgrade.example/", "h", "",
+    };
     int fd = door_world_connect(NACRE_DOOR_PROXY);
 
     (void)state;
@@ -400,7 +405,8 @@ static void what_is_refused_closes_and_nothing_behind_it_is_read(void **state)
           "CONNECT tunnel.example:443 HTTP/1.1\r\nHost: tunnel.example:443\r\n"
           "Content-Length: 5\r\n\r\n", "400" },
         { NACRE_DOOR_HTTP,
-          "CONNECT tunnel.example:443 HTTP/1.1\r\nHost: tunnel.example:443\r\n\r\n", "421" },
+          "CONNECT tunnel.example:443 HTTP/1.1\r\nHost: tunnel.example:443\r\n\r\n",
+          "421" },
         { NACRE_DOOR_HTTP, "GET / HTTP/1.1\r\nHost: tunnel.example:443\r\n\r\n", "400" },
         { NACRE_DOOR_HTTP, "GET http://tunnel.example:443/ HTTP/1.1\r\n"
                            "Host: tunnel.example:443\r\n\r\n", "421" },

@@ -217,7 +217,8 @@ static void a_host_that_is_not_reached_is_told(void **state)
         enum nacre_http_code code;
         const char *line, *word;
     } rows[] = {
-        { NACRE_HTTP_DENIED, "HTTP/1.1 403 address-never: as the test says", "address-never" },
+        { NACRE_HTTP_DENIED, "HTTP/1.1 403 address-never: as the test says",
+          "address-never" },
         { NACRE_HTTP_NOT_FOUND, "HTTP/1.1 502 ", "name-not-found" },
         { NACRE_HTTP_TIMED_OUT, "HTTP/1.1 504 ", "timed-out" },
     };
@@ -239,7 +240,8 @@ static void a_host_that_is_not_reached_is_told(void **state)
     close(serve_tunnel(&port)); /* nobody listens there any more */
     fd = door_world_connect(NACRE_DOOR_PROXY);
     (void)snprintf(text, sizeof(text),
-                   "CONNECT tunnel.example:%u HTTP/1.1\r\nHost: tunnel.example\r\n\r\n", port);
+                   "CONNECT tunnel.example:%u HTTP/1.1\r\nHost: tunnel.example\r\n\r\n",
+                   port);
     door_world_say(fd, text);
     door_world_found(NACRE_HTTP_OK);
     assert_non_null(strstr(door_world_hear(fd), "HTTP/1.1 502 "));
@@ -364,7 +366,8 @@ static void tls_open(struct tls *tls, int fd, const char *name)
     tls->fd = fd;
     tls->context = SSL_CTX_new(TLS_client_method());
     X509_STORE_add_cert(SSL_CTX_get_cert_store(tls->context), root);
-    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->context), X509_V_FLAG_X509_STRICT);
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(tls->context),
+                                X509_V_FLAG_X509_STRICT);
     SSL_CTX_set_verify(tls->context, SSL_VERIFY_PEER, NULL);
     tls->ssl = SSL_new(tls->context);
     assert_int_equal(SSL_set1_host(tls->ssl, name), 1);
