@@ -395,20 +395,27 @@ static bool take_turn(struct dk_box *box, const struct nacre_request *request,
                       const _Atomic int *cancelled, uint64_t *wall_ms)
 {
     uint64_t start = nacre_clock_ns(), until = start + *wall_ms * NACRE_NS_PER_MS;
+    uint64_t waited_ms;
 
     for (;;) {
         uint64_t now = nacre_clock_ns();
-        struct timespec slice = { .tv_nsec = TURN_NS };
+        uint64_t next = now + TURN_NS < until ? now + TURN_NS : until;
+        const struct timespec slice = { .tv_sec = (time_t)(next / NACRE_NS_PER_S),
+                                        .tv_nsec = (long)(next % NACRE_NS_PER_S) };
 
-        if (pthread_mutex_trylock(&box->turn) == 0) {
-            *wall_ms -= (now - start) / NACRE_NS_PER_MS;
-            return true;
-        }
-        if (now + TURN_NS >= until || atomic_load(cancelled) ||
+        if (now >= until || atomic_load(cancelled) ||
             (request->cancelled && atomic_load(request->cancelled)))
             return false;
-        (void)nanosleep(&slice, NULL);
+        if (pthread_mutex_clocklock(&box->turn, CLOCK_MONOTONIC, &slice) == 0)
+            break;
     }
+    waited_ms = (nacre_clock_ns() - start) / NACRE_NS_PER_MS;
+    if (waited_ms >= *wall_ms) {
+        (void)pthread_mutex_unlock(&box->turn);
+        return false;
+    }
+    *wall_ms -= waited_ms;
+    return true;
 }
 
 /* It has not run at all. */

@@ -45,7 +45,8 @@ enum nacre_door_kind {
     NACRE_DOOR_PROXY, /* a connection of a native tool: to the proxy, */
     NACRE_DOOR_HTTP,  /* to port 80 of a name, */
     NACRE_DOOR_TLS,   /* to port 443 of a name */
-    NACRE_DOOR_LISTEN = 16, /* added to the last three: a listening socket of such */
+    NACRE_DOOR_LISTEN = 16, /* added to the last three: a listening socket of such, which
+                               goes with the run: it is of that run's own sandbox */
 };
 
 /* The fd is the door's from here on, whatever is returned; from any thread. */
