@@ -278,6 +278,9 @@ static void clean_texts(struct run_leaks *leaks, struct nacre_result *result)
         clean_text(leaks, denial->text, sizeof(denial->text));
         clean_text(leaks, denial->fix, sizeof(denial->fix));
     }
+    /* A name that was asked for can be a message as well. */
+    for (uint32_t i = 0; i < result->egress_count; i++)
+        clean_text(leaks, result->egress[i].host, sizeof(result->egress[i].host));
 }
 
 static enum nacre_status clean_result(struct run_leaks *leaks,

@@ -252,6 +252,8 @@ static void the_texts_of_a_run_are_clean(void **state)
     assert_int_equal(run_leaks_begin(plan(true), &request, NULL, &scanned, &leaks, &err),
                      NACRE_OK);
     nacre_result_deny(result, &denial);
+    result->egress[0] = (struct nacre_egress_record){ .host = "hunter22.example" };
+    result->egress_count = 1;
     /* As long as there is room: perhaps it was longer. */
     memset(result->reason, '.', sizeof(result->reason) - 1);
     memcpy(result->reason + sizeof(result->reason) - 6, "hunte", 6);
@@ -262,8 +264,9 @@ static void the_texts_of_a_run_are_clean(void **state)
     assert_string_equal(result->denials[0].path, "/tmp/[redacted:TOKEN]");
     assert_string_equal(result->denials[0].text, "no [redacted:TOKEN]I=");
     assert_string_equal(result->denials[0].fix, "[redacted:TOKEN]");
+    assert_string_equal(result->egress[0].host, "[redacted:TOKEN].example");
     assert_null(strstr(result->reason, "hunte"));
-    assert_int_equal(result->leaks.values, 5);
+    assert_int_equal(result->leaks.values, 6);
     run_leaks_free(leaks);
     nacre_result_free(result);
 }
