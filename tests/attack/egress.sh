@@ -416,6 +416,63 @@ print(urllib.request.urlopen("https://api.example.com/", timeout=10).status)'
   is "hellos for another name" "$(count_events event=tls sni=other.example.org)" 0
 }
 
+# What reaches the proxy need not come from a client that means well.
+N39_raw_bytes_to_the_proxy() {
+  both allowlist api.example.com
+  cat >raw.py <<'PYTHON'
+import socket
+CASES = [
+    b"GET http://other.example.org/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://api.example.com@other.example.org/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://other.example.org\\@api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET //other.example.org/ HTTP/1.1\r\nHost: other.example.org\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: other.example.org\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 4\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://other.example.org/smuggled HTTP/1.1\r\n"
+    b"Host: other.example.org\r\n\r\n",
+    b"POST http://api.example.com/first HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 0\r\n"
+    b"Content-Length: 60\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\nX: 1\nHost: other.example.org\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\nHost : other.example.org\r\n\r\n",
+    b"GET http://api.example.com/\x00 HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1 x\r\n\r\n",
+    b"CONNECT other.example.org:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n",
+    b"CONNECT 93.184.216.34:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n",
+    b"CONNECT api.example.com:22 HTTP/1.1\r\nHost: api.example.com:22\r\n\r\n",
+    b"CONNECT api.example.com HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n"
+    b"GET / HTTP/1.1\r\nHost: other.example.org\r\n\r\n",  # no hello
+    b"CONNECT http://api.example.com:443/ HTTP/1.1\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x05\x01\x00", b"\x04\x01\x00\x50\x5d\xb8\xd8\x22\x00",
+    b"GET " + b"a" * 200000 + b" HTTP/1.1\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\n" + b"X: y\r\n" * 50000 + b"\r\n",
+    b"TRACE http://169.254.169.254/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+]
+for number, case in enumerate(CASES):
+    with socket.create_connection(("127.0.0.1", 3128), 3) as peer:
+        peer.settimeout(1)
+        try:
+            peer.sendall(case)
+            while peer.recv(65536):
+                pass
+        except OSError:
+            pass
+print("sent", len(CASES))
+PYTHON
+  net_reset
+  run run --policy process.yaml -- python3 -c "$(<raw.py)"
+  expect_status 0
+  expect_out "sent 23"
+  is "requests to another" "$(count_requests other.example.org)" 0
+  is "requests that nobody made" "$(count_events event=request path=/smuggled)" 0
+  is "connections to ssh" "$(count_connections '' 22)" 0
+  is "connections to others" "$(count_connections 151.101.1.69)$(count_connections \
+    2a04:4e42::133)$(count_connections 169.254.169.254)" 000
+  is "queries for others" "$(count_queries other.example.org)" 0
+  is "hellos" "$(count_events event=tls)" 0
+  arrives process http://api.example.com/
+}
+
 N35_explain_says_beforehand_what_happens() {
   local host url level word
   both allowlist api.example.com '*.wild.example.com' other.example.org:8080 10.0.0.5

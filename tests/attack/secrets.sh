@@ -213,6 +213,13 @@ S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
         done ;;
       *) is "processes that show it with $injection" "$(who_shows_it | wc -l)" 0 ;;
     esac
+    # The door lets no neighbour look into its memory.  (nacre's own process is no better
+    # kept than the key file, which the same user can read.)
+    for found in $pid $(below "$pid"); do
+      [[ $EUID != 0 && $(cat "/proc/$found/comm" 2>/dev/null) == nacre-door ]] || continue
+      last=("$injection: process $found, $(cat "/proc/$found/comm")")
+      [[ ! -O /proc/$found/mem ]] || fail "its memory can be read"
+    done
     finish
     expect_status 0
     is "files that hold it after $injection" \
@@ -220,6 +227,9 @@ S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
   done
   # A file is there for the guest that is to have it, and gone with it.
   secretive file-mount
+  run run --policy wasm.yaml --secret key "$GUESTS/cat.wasm" /run/secrets/key
+  expect_status 0
+  expect_out "[redacted:key]" # it was there to be read
   run run --policy process.yaml --secret key -- sh -c 'wc -c </run/secrets/key'
   expect_status 0
   expect_out "${#VALUE}"
