@@ -102,7 +102,9 @@ static enum nacre_status add_secrets(const struct nacre_policy *policy,
     for (uint32_t i = 0; i < granted->count; i++) {
         enum nacre_status status = NACRE_OK;
 
-        if (nacre_secret_is_doors(policy, request, i))
+        /* One that the guest itself holds is looked for in what it sends. */
+        if (nacre_secret_is_doors(policy, request, i) ||
+            (egress->scan && !nacre_tunnel_is_waived(request)))
             status = add_secret(&granted->items[i], egress, err);
         if (status != NACRE_OK)
             return status;

@@ -3,102 +3,7 @@
 # fetch.wasm, at level process by ordinary clients.  Runs in tests/net/run, where every
 # address in the world is this machine: whoever is reached writes it down, and that is what
 # a denial is judged by.  Each denial has its control beside it, which arrives.
-here=$(cd "$(dirname "$0")" && pwd)
-[[ ${NACRE_NET_LOG:-} ]] || exec "$here/../net/run" -- "$here/${0##*/}"
-
-# With AS=user and root's rights, once more by a user who has neither an account nor a
-# group, in the same network; what that user runs lies where it may go (WASMTIME is the
-# engine's library).
-as_user() {
-  local stage result=0
-  stage=$(mktemp -d "${TMPDIR:-/tmp}/nacre-user.XXXXXX")
-  mkdir -p "$stage/tests/e2e" "$stage/tmp"
-  cp -r "$here" "$here/../net" "$stage/tests/"
-  cp -r "$here/../e2e/cli" "$stage/tests/e2e/"
-  cp -r "$POLICIES" "$stage/policies"
-  cp "$NACRE" "$(dirname "$NACRE")/nacre-door" "$JSON_CHECK" "$GUESTS/fetch.wasm" \
-    "$WASMTIME" "$stage/"
-  chown -R 61234:61234 "$stage"
-  chmod 755 "$stage"
-  (cd "$stage" && setpriv --reuid 61234 --regid 61234 --clear-groups \
-    env AS= LD_LIBRARY_PATH="$stage" TMPDIR="$stage/tmp" NACRE="$stage/nacre" JSON_CHECK="$stage/json_check" \
-    POLICIES="$stage/policies" GUESTS="$stage" TOOLS="$stage" \
-    bash "$stage/tests/attack/${0##*/}") || result=$?
-  rm -rf "$stage"
-  exit "$result"
-}
-if [[ ${AS:-} == user && $EUID == 0 ]]; then as_user; fi
-source "$here/lib.sh"
-source "$here/../net/lib.sh"
-GUEST=$GUESTS/fetch.wasm
-
-# network LEVEL FILE MODE HOST...: `mode`, the hosts when there are any, and below
-# ssrf_protection whatever `ssrf` says.
-network() {
-  local level=$1 file=$2 mode=$3 host
-  shift 3
-  {
-    printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: egress}\nspec:\n'
-    printf '  level: %s\n  capabilities:\n    network:\n      mode: %s\n' "$level" "$mode"
-    if (($#)); then
-      echo "      allowed_hosts:"
-      for host in "$@"; do echo "        - \"$host\""; done
-    fi
-    if [[ ${ssrf:-} ]]; then echo "      ssrf_protection: {$ssrf}"; fi
-    if [[ $level != wasm ]]; then echo "    shell: {mode: full}"; fi
-    echo "  resource_limits: {timeout_ms: ${timeout_ms:-20000}}"
-  } >"$file"
-}
-
-# both MODE HOST...: wasm.yaml and process.yaml.
-both() {
-  network wasm wasm.yaml "$@"
-  network process process.yaml "$@"
-}
-
-# ask LEVEL URL [OPTION...]: one request.  At process by curl, which fails for a status
-# of 400 and more (-f); `way=direct` has it ignore the proxy.
-ask() {
-  local level=$1 url=$2
-  shift 2
-  net_reset
-  if [[ $level == wasm ]]; then
-    run run --policy wasm.yaml "$GUEST" "$@" -- "$url"
-  else
-    run run --policy process.yaml -- curl -sSfgm 15 ${way:+--noproxy '*'} "$@" "$url"
-  fi
-}
-
-is() { # WHAT GOT WANTED
-  checks=$((checks + 1))
-  [[ $2 == "$3" ]] || fail "$1: $2, expected $3: $(show_events event=connect)"
-}
-
-# arrives LEVEL URL [OPTION...]
-arrives() {
-  ask "$@"
-  expect_status 0
-  checks=$((checks + 1))
-  (($(count_requests) > 0)) || fail "no request arrived"
-}
-
-# stays_in LEVEL URL [OPTION...]: nothing is reached, nowhere.
-stays_in() {
-  ask "$@"
-  checks=$((checks + 1))
-  [[ $status != 0 ]] || fail "it was let out"
-  is "connections for $2" "$(count_connections)" 0
-  is "datagrams for $2" "$(count_datagrams)" 0
-}
-
-# each_level FUNCTION URL...: each of them at both levels.
-each_level() {
-  local function=$1 url level
-  shift
-  for url in "$@"; do
-    for level in wasm process; do "$function" "$level" "$url"; done
-  done
-}
+source "$(dirname "$0")/egress_lib.sh"
 
 N01_numbers_that_some_reader_takes_for_an_address() {
   both allow-all
@@ -509,6 +414,63 @@ print(urllib.request.urlopen("https://api.example.com/", timeout=10).status)'
      sleep 1) | timeout 5 openssl s_client -proxy 127.0.0.1:3128 \
       -connect api.example.com:443 -servername other.example.org 2>&1'
   is "hellos for another name" "$(count_events event=tls sni=other.example.org)" 0
+}
+
+# What reaches the proxy need not come from a client that means well.
+N39_raw_bytes_to_the_proxy() {
+  both allowlist api.example.com
+  cat >raw.py <<'PYTHON'
+import socket
+CASES = [
+    b"GET http://other.example.org/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://api.example.com@other.example.org/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://other.example.org\\@api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET //other.example.org/ HTTP/1.1\r\nHost: other.example.org\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: other.example.org\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 4\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET http://other.example.org/smuggled HTTP/1.1\r\n"
+    b"Host: other.example.org\r\n\r\n",
+    b"POST http://api.example.com/first HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 0\r\n"
+    b"Content-Length: 60\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\nX: 1\nHost: other.example.org\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\nHost : other.example.org\r\n\r\n",
+    b"GET http://api.example.com/\x00 HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1 x\r\n\r\n",
+    b"CONNECT other.example.org:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n",
+    b"CONNECT 93.184.216.34:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n",
+    b"CONNECT api.example.com:22 HTTP/1.1\r\nHost: api.example.com:22\r\n\r\n",
+    b"CONNECT api.example.com HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+    b"CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n"
+    b"GET / HTTP/1.1\r\nHost: other.example.org\r\n\r\n",  # no hello
+    b"CONNECT http://api.example.com:443/ HTTP/1.1\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x05\x01\x00", b"\x04\x01\x00\x50\x5d\xb8\xd8\x22\x00",
+    b"GET " + b"a" * 200000 + b" HTTP/1.1\r\n\r\n",
+    b"GET http://api.example.com/ HTTP/1.1\r\n" + b"X: y\r\n" * 50000 + b"\r\n",
+    b"TRACE http://169.254.169.254/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n",
+]
+for number, case in enumerate(CASES):
+    with socket.create_connection(("127.0.0.1", 3128), 3) as peer:
+        peer.settimeout(1)
+        try:
+            peer.sendall(case)
+            while peer.recv(65536):
+                pass
+        except OSError:
+            pass
+print("sent", len(CASES))
+PYTHON
+  net_reset
+  run run --policy process.yaml -- python3 -c "$(<raw.py)"
+  expect_status 0
+  expect_out "sent 23"
+  is "requests to another" "$(count_requests other.example.org)" 0
+  is "requests that nobody made" "$(count_events event=request path=/smuggled)" 0
+  is "connections to ssh" "$(count_connections '' 22)" 0
+  is "connections to others" "$(count_connections 151.101.1.69)$(count_connections \
+    2a04:4e42::133)$(count_connections 169.254.169.254)" 000
+  is "queries for others" "$(count_queries other.example.org)" 0
+  is "hellos" "$(count_events event=tls)" 0
+  arrives process http://api.example.com/
 }
 
 N35_explain_says_beforehand_what_happens() {

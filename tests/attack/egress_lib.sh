@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# Sourced by scripts whose guests try to get out: the network of tests/net/run around them,
+# policies that open it, and requests that arrive or stay in.
+here=$(cd "$(dirname "$0")" && pwd)
+[[ ${NACRE_NET_LOG:-} ]] || exec "$here/../net/run" -- "$here/${0##*/}"
+
+# With AS=user and root's rights, once more by a user who has neither an account nor a
+# group, in the same network; what that user runs lies where it may go (WASMTIME is the
+# engine's library).
+as_user() {
+  local stage result=0
+  stage=$(mktemp -d "${TMPDIR:-/tmp}/nacre-user.XXXXXX")
+  mkdir -p "$stage/tests/e2e" "$stage/tmp"
+  cp -r "$here" "$here/../net" "$stage/tests/"
+  cp -r "$here/../e2e/cli" "$stage/tests/e2e/"
+  cp -r "$POLICIES" "$stage/policies"
+  cp "$NACRE" "$(dirname "$NACRE")/nacre-door" "$JSON_CHECK" "$GUESTS"/{fetch,cat}.wasm \
+    "$WASMTIME" "$stage/"
+  chown -R 61234:61234 "$stage"
+  chmod 755 "$stage"
+  (cd "$stage" && setpriv --reuid 61234 --regid 61234 --clear-groups \
+    env AS= LD_LIBRARY_PATH="$stage" TMPDIR="$stage/tmp" NACRE="$stage/nacre" \
+    JSON_CHECK="$stage/json_check" POLICIES="$stage/policies" GUESTS="$stage" \
+    TOOLS="$stage" \
+    bash "$stage/tests/attack/${0##*/}") || result=$?
+  rm -rf "$stage"
+  exit "$result"
+}
+if [[ ${AS:-} == user && $EUID == 0 ]]; then as_user; fi
+source "$here/lib.sh"
+source "$here/../net/lib.sh"
+GUEST=$GUESTS/fetch.wasm
+
+# network LEVEL FILE MODE HOST...: `mode`, the hosts when there are any, and below
+# ssrf_protection and in secrets whatever `ssrf` and `secrets` say.
+network() {
+  local level=$1 file=$2 mode=$3 host
+  shift 3
+  {
+    printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: egress}\nspec:\n'
+    printf '  level: %s\n  capabilities:\n    network:\n      mode: %s\n' "$level" "$mode"
+    if (($#)); then
+      echo "      allowed_hosts:"
+      for host in "$@"; do echo "        - \"$host\""; done
+    fi
+    if [[ ${ssrf:-} ]]; then echo "      ssrf_protection: {$ssrf}"; fi
+    if [[ ${secrets:-} ]]; then echo "    secrets: {$secrets}"; fi
+    if [[ $level != wasm ]]; then echo "    shell: {mode: full}"; fi
+    echo "  resource_limits: {timeout_ms: ${timeout_ms:-20000}}"
+  } >"$file"
+}
+
+# both MODE HOST...: wasm.yaml and process.yaml.
+both() {
+  network wasm wasm.yaml "$@"
+  network process process.yaml "$@"
+}
+
+# ask LEVEL URL [OPTION...]: one request.  At process by curl, which fails for a status
+# of 400 and more (-f); `way=direct` has it ignore the proxy.
+ask() {
+  local level=$1 url=$2
+  shift 2
+  net_reset
+  if [[ $level == wasm ]]; then
+    run run --policy wasm.yaml "$GUEST" "$@" -- "$url"
+  else
+    run run --policy process.yaml -- curl -sSfgm 15 ${way:+--noproxy '*'} "$@" "$url"
+  fi
+}
+
+is() { # WHAT GOT WANTED
+  checks=$((checks + 1))
+  [[ $2 == "$3" ]] || fail "$1: $2, expected $3: $(show_events event=connect)"
+}
+
+# arrives LEVEL URL [OPTION...]
+arrives() {
+  ask "$@"
+  expect_status 0
+  checks=$((checks + 1))
+  (($(count_requests) > 0)) || fail "no request arrived"
+}
+
+# stays_in LEVEL URL [OPTION...]: nothing is reached, nowhere.
+stays_in() {
+  ask "$@"
+  checks=$((checks + 1))
+  [[ $status != 0 ]] || fail "it was let out"
+  is "connections for $2" "$(count_connections)" 0
+  is "datagrams for $2" "$(count_datagrams)" 0
+}
+
+# each_level FUNCTION URL...: each of them at both levels.
+each_level() {
+  local function=$1 url level
+  shift
+  for url in "$@"; do
+    for level in wasm process; do "$function" "$level" "$url"; done
+  done
+}
