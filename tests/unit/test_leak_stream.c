@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "fail_alloc.h"
 #include "leak_scene.h"
-#include "nacre/clock.h"
 
 /* The secret is cut off by a limit: what is left of it is a part of it all the same. */
 static void at_a_cut_the_beginning_of_a_finding_is_left_out(void **state)
@@ -69,6 +69,15 @@ static void what_can_begin_nothing_is_not_held_back(void **state)
         assert_string_equal(collected.text, prompts[i]);
     }
     nacre_leaks_free(leaks);
+}
+
+/* Of the processor: what else the machine does is not the scan's cost. */
+static uint64_t spent_ns(void)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 static void count_only(void *data, const char *bytes, size_t count)
@@ -155,7 +164,7 @@ static void a_long_beginning_byte_by_byte_costs_little(void **state)
     secret[size] = '\0';
     leaks = made_for(secret);
     assert_int_equal(nacre_leak_stream_new(leaks, &lane, &err), NACRE_OK);
-    start_ns = nacre_clock_ns();
+    start_ns = spent_ns();
     for (size_t i = 0; i < size; i++) {
         char digits[8];
 
@@ -168,7 +177,7 @@ static void a_long_beginning_byte_by_byte_costs_little(void **state)
     assert_int_equal(nacre_leak_stream_add(lane, NULL, 0, true, count_only, &came, &err),
                      NACRE_OK);
     assert_int_equal(came, strlen("[redacted:TOKEN]"));
-    assert_true(nacre_clock_ns() - start_ns < 5000000000U);
+    assert_true(spent_ns() - start_ns < 5000000000U);
     nacre_leaks_free(leaks);
     free(secret);
 }
@@ -194,7 +203,7 @@ static void a_value_that_repeats_itself_is_no_burden(void **state)
     struct sum first = { 0 };
     struct nacre_leaks *leaks;
     struct nacre_error err;
-    uint64_t start_ns = nacre_clock_ns();
+    uint64_t start_ns = spent_ns();
 
     (void)state;
     memset(secret, 'a', 999);
@@ -217,7 +226,7 @@ static void a_value_that_repeats_itself_is_no_burden(void **state)
         assert_memory_equal(&sum, &first, sizeof(sum));
         assert_true(nacre_leak_stream_counts(lane)->values > 0);
     }
-    assert_true(nacre_clock_ns() - start_ns < 20000000000U);
+    assert_true(spent_ns() - start_ns < 20000000000U);
     nacre_leaks_free(leaks);
 }
 
