@@ -18,6 +18,7 @@
 #include "reply.h"
 #include "client.h"
 #include "head.h"
+#include "inflate.h"
 #include "nacre/clock.h"
 
 #define RULE "capabilities.network"
@@ -257,24 +258,54 @@ static void ended(void *data, enum nacre_http_code code, const char *text)
 
 /* ---- a request is whole ---- */
 
-static void drop_field(struct nacre_buf *fields, const char *name)
+/* The field's line; NULL: there is none.  Each ends in a line feed. */
+static char *find_field(const struct nacre_buf *fields, const char *name)
 {
-    size_t length = strlen(name), kept = 0;
-    char *at = fields->bytes, *end = at + fields->size;
+    size_t length = strlen(name);
+    char *at = fields->bytes, *end = fields->size > 0 ? at + fields->size : at;
 
-    while (at < end) {
-        char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t count = (size_t)(stop - at) + 1;
+    for (; at < end; at = (char *)memchr(at, '\n', (size_t)(end - at)) + 1)
+        if ((size_t)(end - at) > length && at[length] == ':' &&
+            strncasecmp(at, name, length) == 0)
+            return at;
+    return NULL;
+}
 
-        if (count <= length || at[length] != ':' || strncasecmp(at, name, length) != 0) {
-            memmove(fields->bytes + kept, at, count);
-            kept += count;
-        }
-        at = stop + 1;
+static void drop_line(struct nacre_buf *fields, char *line)
+{
+    char *end = fields->bytes + fields->size;
+    char *next = (char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+
+    memmove(line, next, (size_t)(end - next) + 1); /* with the zero behind it */
+    fields->size -= (size_t)(next - line);
+}
+
+/* A body that is scanned is sent as it was scanned: git, for one, sends its own
+ * compressed.  Other encodings, and a second one, are left for the fetch to refuse.
+ * False: refused. */
+static bool decode_body(struct door_client *client)
+{
+    struct door_talk *talk = client->talk;
+    struct nacre_buf clear = NACRE_BUF(talk->sent.size_max);
+    char *field = find_field(&talk->head.fields, "content-encoding");
+    enum door_body_is is;
+
+    if (!client->door->leaks || talk->sent.size == 0 || !field ||
+        strncasecmp(field, "content-encoding: gzip\n", 23) != 0)
+        return true;
+    is = door_inflate(talk->sent.bytes, talk->sent.size, &clear);
+    if (is != DOOR_BODY_WHOLE || !door_client_hold(client, &talk->held, clear.size)) {
+        nacre_buf_clear(&clear);
+        refuse_request(client, is == DOOR_BODY_BAD ? 400 : 413,
+                       is == DOOR_BODY_BAD
+                           ? "the body is not what its Content-Encoding says"
+                           : "the body of the request is larger than may be sent");
+        return false;
     }
-    fields->size = kept;
-    if (fields->bytes)
-        fields->bytes[kept] = '\0';
+    nacre_buf_clear(&talk->sent);
+    talk->sent = clear;
+    drop_line(&talk->head.fields, field);
+    return true;
 }
 
 static void ask(struct door_client *client)
@@ -284,11 +315,14 @@ static void ask(struct door_client *client)
     struct door_talk *talk = client->talk;
     struct door_head *head = &talk->head;
     struct door_ask question = { .method = head->method, .url = head->url };
+    char *field;
 
+    if (!decode_body(client))
+        return;
     /* What is taken out of an answer must be seen in clear, so then it comes decoded. */
     question.raw_body = !client->door->scrub;
-    if (!question.raw_body && head->fields.size > 0)
-        drop_field(&head->fields, "accept-encoding");
+    while (!question.raw_body && (field = find_field(&head->fields, "accept-encoding")))
+        drop_line(&head->fields, field);
     question.headers = head->fields.bytes ? head->fields.bytes : "";
     question.headers_size = head->fields.size;
     question.body = talk->sent.bytes ? talk->sent.bytes : "";

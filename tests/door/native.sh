@@ -189,6 +189,16 @@ for name in upgrade intercept; do
     has "secret by $name: scrubbed" "$said" "[redacted:KEY]"
     refused leak "leak by $name" "--$name" other.example.org "${secret[@]}" --scan -- \
         "${curl[@]}" -d value-of-the-key "$scheme://other.example.org/"
+    for text in value-of-the-key harmless; do
+        printf %s "$text" | gzip >"$HOME/$text.gz"
+    done
+    refused leak "compressed leak by $name" "--$name" other.example.org "${secret[@]}" --scan \
+        -- "${curl[@]}" -H 'Content-Encoding: gzip' --data-binary "@$HOME/value-of-the-key.gz" \
+        "$scheme://other.example.org/"
+    passes "compressed by $name" "--$name" other.example.org "${secret[@]}" --scan \
+        -- "${curl[@]}" -H 'Content-Encoding: gzip' --data-binary "@$HOME/harmless.gz" \
+        "$scheme://other.example.org/"
+    is "compressed by $name: arrived" "$(count_events event=request body=harmless)" 1
 done
 
 # ---- sizes ----

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "head.h"
+#include "inflate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -70,6 +70,15 @@ static void read_body(const char *text, size_t size, const struct door_head *hea
     nacre_buf_clear(&cut);
 }
 
+static void inflate_it(const char *text, size_t size)
+{
+    struct nacre_buf out = NACRE_BUF(BODY_MAX);
+    enum door_body_is is = door_inflate(text, size, &out);
+
+    assert(is != DOOR_BODY_MORE && out.size <= BODY_MAX);
+    nacre_buf_clear(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct door_head whole = { .scanned = 0 }, cut = { .scanned = 0 };
@@ -81,6 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     is = door_head_read(text, size, false, &whole, &used);
     assert(read_by(text, size, 1 + size % 7, &cut, &used_cut) == is);
+    inflate_it(text, size);
     if (is == DOOR_HEAD_WHOLE) {
         assert(used == used_cut && used <= size && whole.fields.size == cut.fields.size);
         assert(strcmp(whole.url.host, cut.url.host) == 0);

@@ -38,7 +38,7 @@ judge_system() { # PLACE FOLDER HEADER
     pcre2.h) allowed="host/policy host/decide host/secrets" ;;
     wasmtime.h | wasmtime/* | wasm.h | wasi.h) allowed="backends/wasm wasi-shims/host" ;;
     curl/*) allowed="host/door backends/docker" ;;
-    ares.h) allowed="host/door" ;;
+    ares.h | zlib.h) allowed="host/door" ;;
     openssl/*) allowed="host/door host/secrets" ;;
     jansson.h)
         allowed="host/egress host/plan host/audit host/run host/keeper host/cli host/serve"

@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
 #include "fail_alloc.h"
-#include "head.h"
+#include "inflate.h"
 #include "nacre/own.h"
 
 #define ABSOLUTE "GET http://example.com/a?b HTTP/1.1\r\n"
@@ -429,6 +430,58 @@ static void a_body_of_known_length_leaves_the_rest(void **state)
     assert_int_equal(used, 0);
 }
 
+/* ---- compressed bodies ---- */
+
+static size_t gzip(const void *bytes, size_t count, uint8_t *ret_bytes, size_t size)
+{
+    z_stream zlib = { .next_in = (z_const Bytef *)(uintptr_t)bytes,
+                      .avail_in = (uInt)count, .next_out = ret_bytes,
+                      .avail_out = (uInt)size };
+
+    assert_int_equal(deflateInit2(&zlib, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&zlib, Z_FINISH), Z_STREAM_END);
+    assert_int_equal(deflateEnd(&zlib), Z_OK);
+    return size - zlib.avail_out;
+}
+
+static void a_compressed_body_is_read_whole_or_refused(void **state)
+{
+    static const char text[] = "what is sent, what is sent, what is sent";
+    struct nacre_buf out = NACRE_BUF(64);
+    uint8_t bytes[256];
+    size_t count = gzip(text, sizeof(text) - 1, bytes, sizeof(bytes));
+
+    (void)state;
+    assert_int_equal(door_inflate(bytes, count, &out), DOOR_BODY_WHOLE);
+    assert_string_equal(out.bytes, text);
+    nacre_buf_clear(&out);
+    for (size_t cut = 0; cut < count; cut++) {
+        assert_int_equal(door_inflate(bytes, cut, &out), DOOR_BODY_BAD);
+        nacre_buf_clear(&out);
+    }
+    bytes[count] = 0; /* something behind it, a wrong sum, no gzip */
+    assert_int_equal(door_inflate(bytes, count + 1, &out), DOOR_BODY_BAD);
+    nacre_buf_clear(&out);
+    bytes[count - 6] ^= 1;
+    assert_int_equal(door_inflate(bytes, count, &out), DOOR_BODY_BAD);
+    nacre_buf_clear(&out);
+    assert_int_equal(door_inflate(text, sizeof(text), &out), DOOR_BODY_BAD);
+    nacre_buf_clear(&out);
+}
+
+static void a_bomb_ends_at_the_ceiling(void **state)
+{
+    static char zeros[1 << 20];
+    static uint8_t bytes[4096];
+    struct nacre_buf out = NACRE_BUF(100000);
+    size_t count = gzip(zeros, sizeof(zeros), bytes, sizeof(bytes));
+
+    (void)state;
+    assert_int_equal(door_inflate(bytes, count, &out), DOOR_BODY_TOO_BIG);
+    assert_true(out.size <= 100000);
+    nacre_buf_clear(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -446,6 +499,8 @@ int main(void)
         cmocka_unit_test(chunks_that_could_be_read_differently_are_refused),
         cmocka_unit_test(a_body_has_a_ceiling_before_it_comes),
         cmocka_unit_test(a_body_of_known_length_leaves_the_rest),
+        cmocka_unit_test(a_compressed_body_is_read_whole_or_refused),
+        cmocka_unit_test(a_bomb_ends_at_the_ceiling),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

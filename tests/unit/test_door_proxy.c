@@ -168,6 +168,52 @@ static void a_body_that_is_expected_is_asked_for(void **state)
     close(fd);
 }
 
+/* What is scanned has to be seen, also by who compresses it on the way (git does). */
+static void a_compressed_body_is_sent_as_it_is_scanned(void **state)
+{
+    static const char zipped[] = "\x1f\x8b\x08\0\0\0\0\0\0\x03"
+                                 "\xcb\x48\xcd\xc9\xc9\x07\0\x86\xa6\x10\x36\x05\0\0\0";
+    static const char *const encodings[] = { "Content-Encoding: gzip\r\nB: c\r\n",
+                                             "content-encoding: GZIP\r\n",
+                                             "Content-Encoding: br\r\n",
+                                             "Content-Encoding: gzip\r\n"
+                                             "Content-Encoding: gzip\r\n" };
+    static const char *const left[] = { "B: c\n", "", "Content-Encoding: br\n",
+                                        "Content-Encoding: gzip\n" };
+    char text[512];
+    int fd, length;
+
+    (void)state;
+    for (size_t i = 0; i <= NACRE_COUNT(encodings); i++) {
+        bool is_scanned = i < NACRE_COUNT(encodings);
+
+        world.door.leaks = is_scanned ? (struct nacre_leaks *)&world : NULL;
+        fd = door_world_connect(NACRE_DOOR_PROXY);
+        length = snprintf(text, sizeof(text),
+                          "POST http://tunnel.example/ HTTP/1.1\r\nHost: tunnel.example\r\n"
+                          "%sContent-Length: %zu\r\n\r\n",
+                          encodings[is_scanned ? i : 1], sizeof(zipped) - 1);
+        memcpy(text + length, zipped, sizeof(zipped) - 1);
+        door_world_send(fd, text, (size_t)length + sizeof(zipped) - 1);
+        assert_non_null(world.fetch);
+        if (is_scanned)
+            assert_string_equal(world.fetch->headers, left[i]);
+        if (is_scanned && i != 2)
+            assert_string_equal(world.fetch->body, "hello");
+        else
+            assert_memory_equal(world.fetch->body, zipped, sizeof(zipped) - 1);
+        close(fd);
+        door_world_settle();
+    }
+    world.door.leaks = (struct nacre_leaks *)&world;
+    fd = door_world_connect(NACRE_DOOR_PROXY);
+    door_world_say(fd, "POST http://tunnel.example/ HTTP/1.1\r\nHost: tunnel.example\r\n"
+                       "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello");
+    assert_true(contains(door_world_hear(fd), "HTTP/1.1 400 "));
+    assert_null(world.fetch);
+    close(fd);
+}
+
 static void a_tool_that_does_not_read_makes_the_server_wait(void **state)
 {
     static char piece[65536], heard[65536];
@@ -650,6 +696,7 @@ int main(void)
         T(requests_follow_each_other_on_one_connection),
         T(head_and_the_old_version_end_where_they_should),
         T(a_body_that_is_expected_is_asked_for),
+        T(a_compressed_body_is_sent_as_it_is_scanned),
         T(a_tool_that_does_not_read_makes_the_server_wait),
         T(failures_are_told_by_a_status_and_a_sentence),
         T(an_answer_that_stays_unfinished_breaks_the_connection),
