@@ -66,13 +66,15 @@ static enum nacre_status bad_host(const char *what, const char *name, const char
                       nacre_text_shown(shown_host, host), why.text);
 }
 
-static enum nacre_status add_secret(const struct nacre_secret *granted,
+/* One that the guest holds itself is bound to no host: the door never puts it in.  But it
+ * has to know it, as what must not leave. */
+static enum nacre_status add_secret(const struct nacre_secret *granted, bool is_bound,
                                     struct nacre_egress *egress, struct nacre_error *err)
 {
     struct nacre_egress_secret *secret = &egress->secrets[egress->secret_count++];
     size_t count = 0;
 
-    while (granted->hosts && granted->hosts[count])
+    while (is_bound && granted->hosts && granted->hosts[count])
         count++;
     secret->name = nacre_copy(granted->name);
     secret->hosts = calloc(count + 1, sizeof(*secret->hosts));
@@ -100,12 +102,10 @@ static enum nacre_status add_secrets(const struct nacre_policy *policy,
     if (!egress->secrets)
         return no_memory(err);
     for (uint32_t i = 0; i < granted->count; i++) {
-        enum nacre_status status = NACRE_OK;
+        enum nacre_status status =
+            add_secret(&granted->items[i], nacre_secret_is_doors(policy, request, i),
+                       egress, err);
 
-        /* One that the guest itself holds is looked for in what it sends. */
-        if (nacre_secret_is_doors(policy, request, i) ||
-            (egress->scan && !nacre_tunnel_is_waived(request)))
-            status = add_secret(&granted->items[i], egress, err);
         if (status != NACRE_OK)
             return status;
     }

@@ -1,6 +1,7 @@
 /*
- * Makes one HTTP request: fetch [-X METHOD] [-H "Name: value"]... [-d BODY] [-i NAME]...
- * [-n TIMES] URL.  Prints "status N", each header that -i asks for, an empty line and the
+ * Makes one HTTP request: fetch [-X METHOD] [-H "Name: value"]... [-e NAME=VARIABLE]...
+ * [-d BODY] [-i NAME]... [-n TIMES] URL.  -e is a header with the value of a variable of
+ * the environment.  Prints "status N", each header that -i asks for, an empty line and the
  * body; exits with nacre's code (nacre_http.h), after its name and sentence on stderr.
  * With -n the same is done so many times.
  */
@@ -61,21 +62,43 @@ static int fetch(const struct nacre_http_call *call)
     return code;
 }
 
+static char headers[NACRE_HTTP_HEADERS_MAX + 4096];
+static size_t used;
+
+/* A name's `length` first letters, and what comes after them; false when it is too much. */
+static int add_header(const char *name, size_t length, const char *middle,
+                      const char *value)
+{
+    used += (size_t)snprintf(headers + used, sizeof headers - used, "%.*s%s%s\n",
+                             (int)length, name, middle, value);
+    return used < sizeof headers;
+}
+
+/* "NAME=VARIABLE" */
+static int add_variable(const char *text)
+{
+    const char *equals = strchr(text, '=');
+    const char *value = equals ? getenv(equals + 1) : NULL;
+
+    return value && add_header(text, (size_t)(equals - text), ": ", value);
+}
+
 int main(int argc, char **argv)
 {
-    static char headers[NACRE_HTTP_HEADERS_MAX + 4096];
     struct nacre_http_call call = { .headers = headers };
-    size_t used = 0;
     int option, times = 1, code = NACRE_HTTP_OK;
 
-    while ((option = getopt(argc, argv, "X:H:d:i:n:")) != -1) {
+    while ((option = getopt(argc, argv, "X:H:e:d:i:n:")) != -1) {
         switch (option) {
         case 'X':
             call.method = optarg;
             break;
         case 'H':
-            used += (size_t)snprintf(headers + used, sizeof headers - used, "%s\n", optarg);
-            if (used >= sizeof headers)
+            if (!add_header(optarg, strlen(optarg), "", ""))
+                return 64;
+            break;
+        case 'e':
+            if (!add_variable(optarg))
                 return 64;
             break;
         case 'd':
