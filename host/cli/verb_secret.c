@@ -44,6 +44,7 @@ static const struct cli_option options[OPT_COUNT] = {
 
 /* One byte more to see that it is too much, and one for a newline. */
 static unsigned char value[NACRE_SECRET_BYTES_MAX + 2];
+#define STEP ((size_t)4096)
 
 /* As getpass() does it: no echo, and ^C is no signal that would leave it so. */
 static bool hide_typing(int fd, struct termios *ret_before)
@@ -64,7 +65,13 @@ static enum nacre_status read_all(int fd, size_t *ret_count, struct nacre_error 
     ssize_t got;
 
     do {
-        got = read(fd, value + count, sizeof(value) - count);
+        size_t room = sizeof(value) - count < STEP ? sizeof(value) - count : STEP;
+
+        /* As much as it needs: what may be locked is little on some machines. */
+        if (mlock(value + count, room) < 0)
+            return nacre_fail(err, NACRE_ERR_IO, "memory for the value can't be locked "
+                                                 "(see ulimit -l)");
+        got = read(fd, value + count, room);
         if (got < 0 && errno != EINTR)
             return nacre_fail(err, NACRE_ERR_IO, "cannot read the value");
         count += got > 0 ? (size_t)got : 0;
@@ -89,8 +96,6 @@ static enum nacre_status read_value(const struct cli_value *file, size_t *ret_co
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot open %s",
                           nacre_text_shown(shown, file->text));
-    if (mlock(value, sizeof(value)) < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "memory for the value can't be locked");
     hidden = hide_typing(fd, &before);
     status = read_all(fd, ret_count, err);
     if (hidden) {

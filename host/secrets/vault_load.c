@@ -301,8 +301,13 @@ static enum nacre_status reseal(struct nacre_vault *vault, const uint8_t next[SE
                                 struct nacre_error *err)
 {
     NACRE_AUTO(locked_clear) struct locked value = { 0 };
-    enum nacre_status status = locked_new(NACRE_SECRET_BYTES_MAX, &value, err);
+    size_t longest = 0;
+    enum nacre_status status;
 
+    for (uint32_t i = 0; i < vault->content.count; i++)
+        if (vault->content.entries[i].value_count > longest)
+            longest = vault->content.entries[i].value_count;
+    status = locked_new(longest, &value, err);
     for (uint32_t i = 0; i < vault->content.count && status == NACRE_OK; i++) {
         struct vault_entry *entry = &vault->content.entries[i];
 
