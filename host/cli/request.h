@@ -41,7 +41,8 @@ NACRE_MUST_CHECK enum nacre_status cli_request_user_input(const struct cli_value
 /* --secret and --token, any number of times, and how long a token lives; any may be not
  * given. */
 void cli_request_secrets(struct cli_request *request, const struct cli_value *secrets,
-                         const struct cli_value *tokens, const struct cli_value *token_ms);
+                         const struct cli_value *tokens,
+                         const struct cli_value *token_ms);
 
 /* The rows, so that both verbs speak of them in the same words. */
 #define CLI_OPTION_POLICY                                                        \

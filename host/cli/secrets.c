@@ -66,7 +66,8 @@ static void warn_if_short(struct nacre_decision *line, const struct nacre_secret
 
     if (set->count > 0 && set->items[0].count < NACRE_LEAK_VALUE_MIN)
         (void)snprintf(line->what + used, sizeof(line->what) - used,
-                       "; warning: under %d bytes, so it is not searched for in what leaves",
+                       "; warning: under %d bytes, so it is not searched for in what "
+                       "leaves",
                        NACRE_LEAK_VALUE_MIN);
 }
 

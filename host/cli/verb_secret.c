@@ -28,7 +28,8 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_HOST] = { "--host", .kind = CLI_LIST, .value = "HOST",
                    .help = "for set, grant: where it may be sent, as in allowed_hosts" },
     [OPT_GRANT] = { "--grant", .kind = CLI_LIST, .value = "WHO",
-                    .help = "for set: policy:NAME, agent:ID, tool:NAME or any may use it" },
+                    .help = "for set: policy:NAME, agent:ID, tool:NAME or any may use "
+                            "it" },
     [OPT_TO] = { "--to", .kind = CLI_LIST, .value = "WHO",
                  .help = "for grant: the same" },
     [OPT_REPLACE] = { "--replace", .kind = CLI_FLAG,
@@ -41,7 +42,9 @@ static const struct cli_option options[OPT_COUNT] = {
 
 /* ---- the value ---- */
 
-static unsigned char value[NACRE_SECRET_BYTES_MAX + 2]; /* one to see too much, a newline */
+/* One byte more to see that it is too much, and one for a newline. */
+static unsigned char value[NACRE_SECRET_BYTES_MAX + 2];
+#define STEP ((size_t)4096)
 
 /* As getpass() does it: no echo, and ^C is no signal that would leave it so. */
 static bool hide_typing(int fd, struct termios *ret_before)
@@ -62,7 +65,13 @@ static enum nacre_status read_all(int fd, size_t *ret_count, struct nacre_error 
     ssize_t got;
 
     do {
-        got = read(fd, value + count, sizeof(value) - count);
+        size_t room = sizeof(value) - count < STEP ? sizeof(value) - count : STEP;
+
+        /* As much as it needs: what may be locked is little on some machines. */
+        if (mlock(value + count, room) < 0)
+            return nacre_fail(err, NACRE_ERR_IO, "memory for the value can't be locked "
+                                                 "(see ulimit -l)");
+        got = read(fd, value + count, room);
         if (got < 0 && errno != EINTR)
             return nacre_fail(err, NACRE_ERR_IO, "cannot read the value");
         count += got > 0 ? (size_t)got : 0;
@@ -87,8 +96,6 @@ static enum nacre_status read_value(const struct cli_value *file, size_t *ret_co
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot open %s",
                           nacre_text_shown(shown, file->text));
-    if (mlock(value, sizeof(value)) < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "memory for the value can't be locked");
     hidden = hide_typing(fd, &before);
     status = read_all(fd, ret_count, err);
     if (hidden) {
@@ -194,7 +201,8 @@ struct call {
     json_t *answer;   /* with --json */
 };
 
-static enum nacre_status tell(struct call *call, const char *done, struct nacre_error *err)
+static enum nacre_status tell(struct call *call, const char *done,
+                              struct nacre_error *err)
 {
     char shown[NACRE_SHOWN];
 
@@ -218,8 +226,11 @@ static enum nacre_status set(struct call *call, struct nacre_error *err)
 {
     const struct cli_value *values = call->args->values;
     size_t count = 0;
-    enum nacre_status status = read_value(&values[OPT_FILE], &count, err);
+    enum nacre_status status = nacre_vault_check(items_of(&values[OPT_HOST]),
+                                                 items_of(&values[OPT_GRANT]), err);
 
+    if (status == NACRE_OK)
+        status = read_value(&values[OPT_FILE], &count, err);
     if (status == NACRE_OK)
         status = nacre_vault_set(call->vault, call->name, value, count, err);
     explicit_bzero(value, sizeof(value));
@@ -413,15 +424,15 @@ static int run(const struct cli_args *args)
 const struct cli_verb cli_verb_secret = {
     .name = "secret",
     .summary = "keep secrets: set, list, rm, rotate, grant, tokens, token, revoke",
-    .operands = "[list | set NAME | rm NAME | grant NAME | rotate | tokens | token NAME |\n"
-                "       revoke SCOPE|ID | accept]",
+    .operands = "[list | set NAME | rm NAME | grant NAME | rotate | tokens |\n"
+                "       token NAME | revoke SCOPE|ID | accept]",
     .about =
-        "set reads the value from stdin or --file, less one newline at its end. A secret\n"
-        "that is granted to nobody can't be used, and one without hosts can't be sent.\n"
-        "rotate takes a new key and seals all with it. token issues a stand-in that the\n"
-        "egress engine exchanges at the secret's hosts, for a session or an agent; revoke\n"
-        "ends it. A vault that was restored or moved is refused until accept.\n"
-        "The key is a file beside the audit log's key; or the key of the kernel's keyring\n"
+        "set reads the value from stdin or --file, less one newline at its end. A\n"
+        "secret that is granted to nobody can't be used, and one without hosts can't be\n"
+        "sent. rotate takes a new key and seals all with it. token issues a stand-in\n"
+        "that the egress engine exchanges at its hosts, for a session or an agent;\n"
+        "revoke ends it. A vault that was restored or moved is refused until accept.\n"
+        "The key is a file beside the audit log's; or the key of the kernel's keyring\n"
         "that NACRE_VAULT_KEYRING names; or, for CI, 64 hex digits in NACRE_VAULT_KEY.",
     .example =
         "  nacre secret set github --host api.github.com --grant policy:ci <token.txt\n"

@@ -1,4 +1,5 @@
-/* The request is anybody's; the vault says what is granted, the policy how it is given. */
+/* The request is anybody's; the vault says what is granted, the policy how it is
+ * given. */
 #include "secrets.h"
 
 #include <stdio.h>
@@ -29,7 +30,8 @@ static size_t count_of(const char *const *texts)
 }
 
 /* Without a secrets section planning refuses by name what is asked for. */
-static bool is_needed(const struct nacre_engine *engine, const struct nacre_policy *policy,
+static bool is_needed(const struct nacre_engine *engine,
+                      const struct nacre_policy *policy,
                       const struct nacre_request *request)
 {
     if (policy->secrets.place.line == 0)
@@ -83,7 +85,8 @@ static const char *find_denied(struct nacre_vault *vault,
     return NULL;
 }
 
-static enum nacre_status deny(struct nacre_vault *vault, const struct nacre_policy *policy,
+static enum nacre_status deny(struct nacre_vault *vault,
+                              const struct nacre_policy *policy,
                               const struct nacre_secret_asker *asker,
                               const struct nacre_request *request,
                               struct nacre_result *result, struct nacre_error *err)
@@ -99,7 +102,8 @@ static enum nacre_status deny(struct nacre_vault *vault, const struct nacre_poli
     (void)snprintf(denial.text, sizeof(denial.text), "%s", err->text);
     if (name)
         (void)snprintf(denial.fix, sizeof(denial.fix),
-                       "nacre secret grant %.*s --to 'policy:%s'", (int)strcspn(name, "="),
+                       "nacre secret grant %.*s --to 'policy:%s'",
+                       (int)strcspn(name, "="),
                        name, nacre_text_shown(shown, policy->name));
     nacre_result_deny(result, &denial);
     return err->status;
@@ -150,8 +154,8 @@ static enum nacre_status fill_environment(struct run_secrets *secrets,
 
         if (memchr(secret->value, 0, secret->count))
             return nacre_fail(err, NACRE_ERR_USAGE,
-                              "the secret %s holds a NUL byte, which no variable can: use "
-                              "file-mount", secret->name);
+                              "the secret %s holds a NUL byte, which no variable can: "
+                              "use file-mount", secret->name);
         status = add_variable(secrets, &count, secret->assignment, err);
     }
     for (size_t i = 0; i < issued && status == NACRE_OK; i++)
@@ -186,8 +190,9 @@ static void warn(const struct nacre_engine *engine, const struct nacre_secret_se
         if (set->items[i].count >= NACRE_LEAK_VALUE_MIN)
             continue;
         (void)snprintf(text, sizeof(text),
-                       "the secret %s has fewer than %d bytes: what leaves the sandbox is "
-                       "not searched for it", set->items[i].name, NACRE_LEAK_VALUE_MIN);
+                       "the secret %s has fewer than %d bytes: what leaves the sandbox "
+                       "is not searched for it", set->items[i].name,
+                       NACRE_LEAK_VALUE_MIN);
         engine->on_notice(engine->notice_data, text);
     }
 }
@@ -195,9 +200,10 @@ static void warn(const struct nacre_engine *engine, const struct nacre_secret_se
 enum nacre_status run_secrets_open(struct nacre_engine *engine,
                                    const struct nacre_policy *policy,
                                    const struct nacre_tool *tool,
-                                   const struct nacre_request *request, const char *run_id,
-                                   struct run_secrets *secrets, struct nacre_result *result,
-                                   struct nacre_error *err)
+                                   const struct nacre_request *request,
+                                   const char *run_id,
+                                   struct run_secrets *secrets,
+                                   struct nacre_result *result, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
     struct nacre_secret_asker asker = asker_of(policy, tool->name, request, run_id);
@@ -211,7 +217,8 @@ enum nacre_status run_secrets_open(struct nacre_engine *engine,
     secrets->request.secret_file_count = 0;
     if (!is_needed(engine, policy, request))
         return NACRE_OK;
-    status = nacre_vault_open(engine->places.state_dir, engine->places.key_dir, &vault, err);
+    status = nacre_vault_open(engine->places.state_dir, engine->places.key_dir, &vault,
+                              err);
     if (status != NACRE_OK)
         return status;
     status = nacre_secrets_collect(vault, &asker, request->secrets, request->tokens,

@@ -6,9 +6,9 @@
 
 /*
  * What a run gets from the vault, handed over as the policy's injection says:
- * `environment` as variables, `file-mount` as files, `host-boundary` as names that only the
- * door can exchange; tokens always as variables.  A request that asks for none, and whose
- * session and agent have none, costs nothing: no vault is opened.
+ * `environment` as variables, `file-mount` as files, `host-boundary` as names that only
+ * the door can exchange; tokens always as variables.  A request that asks for none, and
+ * whose session and agent have none, costs nothing: no vault is opened.
  */
 struct run_secrets {
     struct nacre_request request; /* the caller's, with what is granted */

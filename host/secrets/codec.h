@@ -34,8 +34,8 @@ struct reader {
 
 const uint8_t *read_bytes(struct reader *reader, size_t count);
 uint64_t read_number(struct reader *reader, size_t bytes);
-/* To be freed.  Of 1 to CODEC_TEXT_MAX bytes, none of them NUL; out of memory is `bad` with
- * *memory. */
+/* To be freed.  Of 1 to CODEC_TEXT_MAX bytes, none of them NUL; out of memory is `bad`
+ * with *memory. */
 char *read_text(struct reader *reader, bool *memory);
 
 #endif

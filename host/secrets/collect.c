@@ -74,7 +74,8 @@ static uint32_t item_of(const struct set *set, const char *name)
 }
 
 /* The item for this entry, a new one if need be; its value comes later. */
-static enum nacre_status add_item(struct collect *collect, const struct vault_entry *entry,
+static enum nacre_status add_item(struct collect *collect,
+                                  const struct vault_entry *entry,
                                   const char *variable, uint32_t *ret_index,
                                   struct nacre_error *err)
 {
@@ -117,8 +118,8 @@ static enum nacre_status find_granted(const struct collect *collect, const char 
                           name);
     if (!secret_is_granted(entry->grants, collect->asker))
         return nacre_fail(err, NACRE_ERR_DENIED,
-                          "the secret %s is not granted to this run: neither to its policy "
-                          "%s, nor to its agent or its tool", name,
+                          "the secret %s is not granted to this run: neither to its "
+                          "policy %s, nor to its agent or its tool", name,
                           nacre_text_shown(policy, collect->asker->policy
                                                        ? collect->asker->policy
                                                        : ""));
@@ -222,8 +223,8 @@ static enum nacre_status issue(struct collect *collect, const char *const *token
     return status;
 }
 
-/* Every value into the pages, from their beginning on: after its variable's name and before
- * a terminator, so that it need not be copied to stand in an environment. */
+/* Every value into the pages, from their beginning on: after its variable's name and
+ * before a terminator, so that it need not be copied to stand in an environment. */
 static enum nacre_status open_values(struct collect *collect, struct nacre_error *err)
 {
     struct set *set = collect->set;

@@ -105,7 +105,8 @@ static bool pass(bool seals, const uint8_t key[SEAL_KEY], const uint8_t *nonce,
         return false;
     done = crypto.EVP_CipherInit_ex(context, crypto.EVP_aes_256_gcm(), NULL, key, nonce,
                                     seals) == 1 &&
-           crypto.EVP_CipherUpdate(context, NULL, &part, aad.bytes, (int)aad.count) == 1 &&
+           crypto.EVP_CipherUpdate(context, NULL, &part, aad.bytes,
+                                   (int)aad.count) == 1 &&
            (count == 0 ||
             crypto.EVP_CipherUpdate(context, out, &part, in, (int)count) == 1) &&
            (seals || crypto.EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG,

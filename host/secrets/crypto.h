@@ -29,8 +29,8 @@ NACRE_MUST_CHECK enum nacre_status crypto_seal(const uint8_t key[SEAL_KEY],
                                                size_t count, uint8_t *ret_sealed,
                                                struct nacre_error *err);
 
-/* Writes sealed_count - SEAL_EXTRA bytes.  NACRE_ERR_PARSE: it is not what was sealed with
- * this key and these words; nothing is left in `ret_plain`. */
+/* Writes sealed_count - SEAL_EXTRA bytes.  NACRE_ERR_PARSE: it is not what was sealed
+ * with this key and these words; nothing is left in `ret_plain`. */
 NACRE_MUST_CHECK enum nacre_status crypto_open(const uint8_t key[SEAL_KEY],
                                                struct seal_aad aad, const uint8_t *sealed,
                                                size_t sealed_count, void *ret_plain,

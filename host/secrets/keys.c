@@ -26,7 +26,8 @@ static bool read_hex(const char *text, uint8_t ret_key[NACRE_KEY_BYTES])
     return true;
 }
 
-static enum nacre_status load_environment(struct vault_keys *keys, struct nacre_error *err)
+static enum nacre_status load_environment(struct vault_keys *keys,
+                                          struct nacre_error *err)
 {
     static const char *const names[] = { "NACRE_VAULT_KEY", "NACRE_VAULT_KEY_NEXT" };
 
@@ -37,8 +38,8 @@ static enum nacre_status load_environment(struct vault_keys *keys, struct nacre_
             continue;
         if (!read_hex(text, keys->bytes[i]))
             return nacre_fail(err, NACRE_ERR_USAGE,
-                              "$%s must hold 64 small hex digits, as openssl rand -hex 32 "
-                              "prints them", names[i]);
+                              "$%s must hold 64 small hex digits, as openssl rand -hex "
+                              "32 prints them", names[i]);
         keys->there[i] = true;
     }
     return NACRE_OK;
@@ -77,14 +78,17 @@ static enum nacre_status read_keyring(const char *name, uint8_t ret_key[NACRE_KE
     if (count == NACRE_KEY_BYTES) {
         memcpy(ret_key, payload, NACRE_KEY_BYTES);
     } else {
-        payload[(size_t)count < sizeof(payload) ? (size_t)count : sizeof(payload) - 1] = 0;
+        bool fits = (size_t)count < sizeof(payload);
+
+        payload[fits ? (size_t)count : sizeof(payload) - 1] = '\0';
         payload[strcspn(payload, "\n")] = '\0';
-        read = (size_t)count < sizeof(payload) && read_hex(payload, ret_key);
+        read = fits && read_hex(payload, ret_key);
     }
     explicit_bzero(payload, sizeof(payload));
     if (!read)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "the key %s of the keyring must hold 32 bytes, or 64 hex digits",
+                          "the key %s of the keyring must hold 32 bytes, or 64 hex "
+                          "digits",
                           nacre_text_shown(shown, name));
     *ret_there = true;
     return NACRE_OK;
@@ -160,10 +164,10 @@ enum nacre_status keys_make(const struct key_place *place, struct vault_keys *ke
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "the vault's key is not nacre's to make: %s",
                           keys->source == KEY_SOURCE_ENVIRONMENT
-                              ? "put the new one into $NACRE_VAULT_KEY_NEXT, and after the "
-                                "rotation into $NACRE_VAULT_KEY"
-                              : "put the new one into the keyring as NAME.next, and after "
-                                "the rotation as NAME");
+                              ? "put the new one into $NACRE_VAULT_KEY_NEXT, and after "
+                                "the rotation into $NACRE_VAULT_KEY"
+                              : "put the new one into the keyring as NAME.next, and "
+                                "after the rotation as NAME");
     status = nacre_key_load(place->dir, which == 0 ? place->name : place->next,
                             keys->bytes[which], err);
     keys->there[which] = status == NACRE_OK;

@@ -8,9 +8,9 @@
 #include "nacre/key.h"
 
 /*
- * Where the vault's key comes from: 64 hex digits in $NACRE_VAULT_KEY; else the key of the
- * kernel's keyring that $NACRE_VAULT_KEYRING names; else a file of the key directory, made
- * at first use.
+ * Where the vault's key comes from: 64 hex digits in $NACRE_VAULT_KEY; else the key of
+ * the kernel's keyring that $NACRE_VAULT_KEYRING names; else a file of the key directory,
+ * made at first use.
  *
  * While a vault is given a new key there are two: which of them it is sealed with, the
  * vault itself says.  The second is $NACRE_VAULT_KEY_NEXT, the key NAME.next, or a second

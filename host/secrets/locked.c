@@ -17,9 +17,9 @@ enum nacre_status locked_new(size_t size, struct locked *ret_locked,
     if (mlock(bytes, whole) < 0) {
         (void)munmap(bytes, whole);
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "%zu bytes for secrets can't be locked into memory, and without "
-                          "that they could be swapped to a disk: raise the limit (ulimit "
-                          "-l)",
+                          "%zu bytes for secrets can't be locked into memory, and "
+                          "without that they could be swapped to a disk: raise the limit "
+                          "(ulimit -l)",
                           whole);
     }
     if (madvise(bytes, whole, MADV_DONTDUMP) < 0 ||

@@ -6,8 +6,9 @@
 #include "nacre/error.h"
 
 /*
- * Pages for keys and values: locked into memory, left out of core dumps, empty in a forked
- * child (workers are forked from this process), and wiped before they are given back.
+ * Pages for keys and values: locked into memory, left out of core dumps, empty in a
+ * forked child (workers are forked from this process), and wiped before they are given
+ * back.
  */
 struct locked {
     unsigned char *bytes; /* zeroed at first; NULL: none */

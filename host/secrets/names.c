@@ -106,16 +106,16 @@ enum nacre_status secret_wish_read(const char *text, struct secret_wish *ret_wis
         return status;
     if (*equals && !is_variable(equals + 1))
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "'%s' is no name for a variable: expected NAME or NAME=VARIABLE, "
-                          "with letters, digits and '_'",
+                          "'%s' is no name for a variable: expected NAME or "
+                          "NAME=VARIABLE, with letters, digits and '_'",
                           nacre_text_shown(shown, equals + 1));
     if (*equals) {
         (void)snprintf(wish.variable, sizeof(wish.variable), "%s", equals + 1);
     } else {
         if (wish.name[0] >= '0' && wish.name[0] <= '9')
             wish.variable[used++] = '_';
-        for (const char *at = wish.name; *at; at++)
-            wish.variable[used++] = is_plain(*at) ? (char)toupper((unsigned char)*at) : '_';
+        for (const unsigned char *at = (unsigned char *)wish.name; *at; at++)
+            wish.variable[used++] = is_plain((char)*at) ? (char)toupper(*at) : '_';
     }
     *ret_wish = wish;
     return NACRE_OK;

@@ -88,7 +88,8 @@ enum nacre_status store_replace(int dir_fd, const char *name, const void *bytes,
     /* Of one who was stopped in the middle. */
     if (unlinkat(dir_fd, fresh, 0) < 0 && errno != ENOENT)
         return nacre_fail(err, NACRE_ERR_IO, "cannot remove %s", fresh);
-    fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(dir_fd, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                0600);
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot make %s", fresh);
     status = write_all(fd, name, bytes, count, err);
@@ -107,7 +108,8 @@ enum nacre_status store_lock(int dir_fd, const char *name, int *ret_fd,
                              struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int fd =
-        openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+        openat(dir_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+               0600);
     uint64_t deadline_ns = nacre_clock_ns() + LOCK_MS * NACRE_NS_PER_MS;
     struct timespec pause = { .tv_nsec = 50000 };
 

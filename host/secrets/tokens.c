@@ -1,8 +1,8 @@
 /*
  * Stand-ins for secrets: state_dir/tokens.  Anybody may have changed the file: a token
- * counts if the HMAC over it holds.  Its key lies in the vault and is a new one after every
- * revocation, so that an older file that is put back brings nobody back to life; who ends
- * the keeper of that file in between loses the tokens, not the secrets.
+ * counts if the HMAC over it holds.  Its key lies in the vault and is a new one after
+ * every revocation, so that an older file that is put back brings nobody back to life; a
+ * stop in the middle of a revocation costs the other tokens, too, and no secret.
  *
  * Expiry is by the wall clock and judged where a token is used: purging is housekeeping.
  */
@@ -75,8 +75,8 @@ static bool token_code(const struct nacre_vault *vault, const struct token *toke
 static enum nacre_status fail_damaged(struct nacre_error *err)
 {
     return nacre_fail(err, NACRE_ERR_PARSE,
-                      "the file tokens of the state directory is damaged: remove it, which "
-                      "ends all tokens");
+                      "the file tokens of the state directory is damaged: remove it, "
+                      "which ends all tokens");
 }
 
 static enum nacre_status decode(const struct nacre_buf *buf, struct tokens *ret_tokens,
@@ -136,7 +136,8 @@ static enum nacre_status read_file(int state_fd, struct tokens *ret_tokens,
 static enum nacre_status write_file(int state_fd, const struct tokens *tokens,
                                     struct nacre_error *err)
 {
-    NACRE_AUTO(writer_clear) struct writer writer = { .buf = NACRE_BUF(TOKENS_BYTES_MAX) };
+    NACRE_AUTO(writer_clear)
+    struct writer writer = { .buf = NACRE_BUF(TOKENS_BYTES_MAX) };
 
     write_bytes(&writer, MAGIC, sizeof(MAGIC) - 1);
     write_number(&writer, FORMAT, 4);
@@ -267,8 +268,8 @@ enum nacre_status tokens_add(struct tokens *tokens, const char *secret, const ch
 
     if (!secret_scope_is_valid(scope))
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "a token's scope is run:ID, session:KEY or agent:ID, of at most "
-                          "%d bytes", SCOPE_BYTES_MAX);
+                          "a token's scope is run:ID, session:KEY or agent:ID, of at "
+                          "most %d bytes", SCOPE_BYTES_MAX);
     if (ttl_ms == 0 || ttl_ms > NACRE_TOKEN_MS_MAX)
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "a token lives from 1 to %llu ms",

@@ -1,4 +1,5 @@
-/* The vault's operations: each takes the lock, reads what is there, and writes it whole. */
+/* The vault's operations: each takes the lock, reads what is there, and writes it
+ * whole. */
 #include "vault.h"
 
 #include <inttypes.h>
@@ -86,7 +87,8 @@ static enum nacre_status prepare(const char *state_dir, const char *key_dir,
 }
 
 enum nacre_status nacre_vault_open(const char *state_dir, const char *key_dir,
-                                   struct nacre_vault **ret_vault, struct nacre_error *err)
+                                   struct nacre_vault **ret_vault,
+                                   struct nacre_error *err)
 {
     NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
@@ -146,8 +148,8 @@ static enum nacre_status insert(struct vault_content *content, const char *name,
 
     if (content->count == NACRE_SECRETS_MAX) {
         vault_entry_clear(&fresh);
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the vault is full: it holds %d secrets",
-                          NACRE_SECRETS_MAX);
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "the vault is full: it holds %d secrets", NACRE_SECRETS_MAX);
     }
     if (fresh.name && fresh.hosts && fresh.grants)
         grown = realloc(content->entries, (content->count + 1) * sizeof(*grown));
@@ -179,11 +181,13 @@ static enum nacre_status put_value(struct nacre_vault *vault, const char *name,
     entry->version++;
     entry->changed_ms = secrets_now_ms();
     entry->value_count = count;
-    return vault_entry_seal(entry, vault->content.id, vault->private->seal_key, value, err);
+    return vault_entry_seal(entry, vault->content.id, vault->private->seal_key, value,
+                            err);
 }
 
 enum nacre_status nacre_vault_set(struct nacre_vault *vault, const char *name,
-                                  const void *value, size_t count, struct nacre_error *err)
+                                  const void *value, size_t count,
+                                  struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
     enum nacre_status status = secret_name_check(name, err);
@@ -298,18 +302,26 @@ static enum nacre_status check_host(const char *text, struct nacre_error *err)
                       nacre_text_shown(shown, text), why);
 }
 
-enum nacre_status nacre_vault_grant(struct nacre_vault *vault, const char *name,
-                                    const char *const *hosts, const char *const *grants,
-                                    bool replace, struct nacre_error *err)
+enum nacre_status nacre_vault_check(const char *const *hosts, const char *const *grants,
+                                    struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_fd_guard) int lock = -1;
-    struct vault_entry *entry = NULL;
     enum nacre_status status = NACRE_OK;
 
     for (size_t i = 0; grants && grants[i] && status == NACRE_OK; i++)
         status = secret_grant_check(grants[i], err);
     for (size_t i = 0; hosts && hosts[i] && status == NACRE_OK; i++)
         status = check_host(hosts[i], err);
+    return status;
+}
+
+enum nacre_status nacre_vault_grant(struct nacre_vault *vault, const char *name,
+                                    const char *const *hosts, const char *const *grants,
+                                    bool replace, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int lock = -1;
+    struct vault_entry *entry = NULL;
+    enum nacre_status status = nacre_vault_check(hosts, grants, err);
+
     if (status == NACRE_OK)
         status = vault_begin(vault, &lock, err);
     if (status == NACRE_OK)

@@ -10,11 +10,12 @@
  * Three files: the vault (state_dir/vault); its key; and beside the key a record of the
  * newest generation, under an HMAC.  A vault that is older than its record is refused.
  *
- * The order of writing is what makes a stop at any point harmless: first the vault, whole;
- * then the record.  In between, the vault is newer than its record, which nobody without
- * the key can bring about, and whoever opens it next brings the record up.  With a new key:
- * the next key's file, the vault sealed with it, the record, then the next key's file takes
- * the name of the old one; the vault names its key, so that both ways are known.
+ * The order of writing is what makes a stop at any point harmless: first the vault,
+ * whole; then the record.  In between, the vault is newer than its record, which nobody
+ * without the key can bring about, and whoever opens it next brings the record up.  With
+ * a new key: the next key's file, the vault sealed with it, the record, then the next
+ * key's file takes the name of the old one; the vault names its key, so that both ways
+ * are known.
  */
 struct vault_private { /* in locked memory */
     struct vault_keys keys;

@@ -86,7 +86,8 @@ enum nacre_status vault_entry_seal(struct vault_entry *entry, const uint8_t id[V
                                    struct nacre_error *err)
 {
     NACRE_AUTO(writer_clear) struct writer aad = { .buf = NACRE_BUF(META_BYTES_MAX) };
-    NACRE_AUTO(nacre_heap_guard) uint8_t *sealed = malloc(entry->value_count + SEAL_EXTRA);
+    NACRE_AUTO(nacre_heap_guard)
+    uint8_t *sealed = malloc(entry->value_count + SEAL_EXTRA);
     enum nacre_status status;
 
     if (!sealed)
@@ -263,8 +264,10 @@ enum nacre_status vault_encode(const struct vault_content *content,
                                const uint8_t token_key[SEAL_KEY],
                                struct nacre_buf *ret_bytes, struct nacre_error *err)
 {
-    NACRE_AUTO(writer_clear) struct writer entries = { .buf = NACRE_BUF(VAULT_BYTES_MAX) };
-    NACRE_AUTO(writer_clear) struct writer whole = { .buf = NACRE_BUF(VAULT_BYTES_MAX) };
+    NACRE_AUTO(writer_clear)
+    struct writer entries = { .buf = NACRE_BUF(VAULT_BYTES_MAX) };
+    NACRE_AUTO(writer_clear)
+    struct writer whole = { .buf = NACRE_BUF(VAULT_BYTES_MAX) };
     uint8_t inside[HEAD_INSIDE], sealed[HEAD_INSIDE + SEAL_EXTRA];
     struct nacre_digest digest;
     enum nacre_status status = NACRE_OK;

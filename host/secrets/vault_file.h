@@ -10,12 +10,13 @@
 #include "nacre/hash.h"
 
 /*
- * The vault's bytes.  A head: magic, format, the vault's id, its key's id, the generation;
- * and sealed, with these words authenticated: the tokens' key, how many entries there are
- * and the SHA-256 of them all.  Then the entries by name: name, version, time, hosts,
- * grants, size; and the value, sealed with a nonce of its own and with the format, the
- * vault's id and these words authenticated.  So an entry that is missing, swapped, older or
- * from another vault, and one whose bindings were altered, are all refused.
+ * The vault's bytes.  A head: magic, format, the vault's id, its key's id, the
+ * generation; and sealed, with these words authenticated: the tokens' key, how many
+ * entries there are and the SHA-256 of them all.  Then the entries by name: name,
+ * version, time, hosts, grants, size; and the value, sealed with a nonce of its own and
+ * with the format, the vault's id and these words authenticated.  So an entry that is
+ * missing, swapped, older or from another vault, and one whose bindings were altered, are
+ * all refused.
  */
 #define VAULT_ID 16
 #define VAULT_BYTES_MAX ((size_t)96 << 20)

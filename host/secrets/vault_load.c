@@ -24,7 +24,8 @@ struct record {
 static void derive(const uint8_t key[NACRE_KEY_BYTES], const char *purpose, uint8_t *ret,
                    size_t count)
 {
-    struct nacre_digest digest = nacre_hmac(key, NACRE_KEY_BYTES, purpose, strlen(purpose));
+    struct nacre_digest digest = nacre_hmac(key, NACRE_KEY_BYTES, purpose,
+                                            strlen(purpose));
 
     memcpy(ret, digest.bytes, count);
     explicit_bzero(&digest, sizeof(digest));
@@ -74,8 +75,8 @@ static bool record_holds(const uint8_t record_key[SEAL_KEY], const char *bytes)
     return nacre_bytes_equal(code.bytes, bytes + RECORD_OPEN, sizeof(code.bytes));
 }
 
-/* `used` is the key that opened the vault.  A new key's vault may still have the old key's
- * record. */
+/* `used` is the key that opened the vault.  A new key's vault may still have the old
+ * key's record. */
 static enum nacre_status record_read(struct nacre_vault *vault, int used,
                                      struct record *ret_record, struct nacre_error *err)
 {
@@ -85,8 +86,8 @@ static enum nacre_status record_read(struct nacre_vault *vault, int used,
     uint8_t old_key[SEAL_KEY];
     struct reader reader;
     bool holds = false;
-    enum nacre_status status = store_read(vault->key_place.dir_fd, vault->record_name, &buf,
-                                          &record.there, err);
+    enum nacre_status status = store_read(vault->key_place.dir_fd, vault->record_name,
+                                          &buf, &record.there, err);
 
     if (status == NACRE_OK && record.there && buf.size == RECORD_BYTES) {
         record.is_ours = holds = record_holds(private->record_key, buf.bytes);
@@ -105,9 +106,9 @@ static enum nacre_status record_read(struct nacre_vault *vault, int used,
         return status;
     if (record.there && !holds)
         return nacre_fail(err, NACRE_ERR_PARSE,
-                          "the record of the vault's generation, %s in the key directory, "
-                          "is of another vault or was altered; if you put this vault "
-                          "there yourself, run nacre secret accept",
+                          "the record of the vault's generation, %s in the key "
+                          "directory, is of another vault or was altered; if you put "
+                          "this vault there yourself, run nacre secret accept",
                           vault->record_name);
     *ret_record = record;
     return NACRE_OK;
@@ -138,7 +139,8 @@ static enum nacre_status judge(const struct nacre_vault *vault,
 /* ---- the whole ---- */
 
 /* Which of the keys opens these bytes, derived; -1: none. */
-static enum nacre_status choose_key(struct nacre_vault *vault, const struct nacre_buf *buf,
+static enum nacre_status choose_key(struct nacre_vault *vault,
+                                    const struct nacre_buf *buf,
                                     int *ret_used, struct nacre_error *err)
 {
     const struct vault_keys *keys = &vault->private->keys;
@@ -200,7 +202,8 @@ static enum nacre_status load_empty(struct nacre_vault *vault, bool accepts,
     return NACRE_OK;
 }
 
-static enum nacre_status load_bytes(struct nacre_vault *vault, const struct nacre_buf *buf,
+static enum nacre_status load_bytes(struct nacre_vault *vault,
+                                    const struct nacre_buf *buf,
                                     bool accepts, struct nacre_error *err)
 {
     struct record record = { 0 };
@@ -298,8 +301,13 @@ static enum nacre_status reseal(struct nacre_vault *vault, const uint8_t next[SE
                                 struct nacre_error *err)
 {
     NACRE_AUTO(locked_clear) struct locked value = { 0 };
-    enum nacre_status status = locked_new(NACRE_SECRET_BYTES_MAX, &value, err);
+    size_t longest = 0;
+    enum nacre_status status;
 
+    for (uint32_t i = 0; i < vault->content.count; i++)
+        if (vault->content.entries[i].value_count > longest)
+            longest = vault->content.entries[i].value_count;
+    status = locked_new(longest, &value, err);
     for (uint32_t i = 0; i < vault->content.count && status == NACRE_OK; i++) {
         struct vault_entry *entry = &vault->content.entries[i];
 

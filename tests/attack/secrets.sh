@@ -187,6 +187,45 @@ S10_a_token_dies_at_its_time() {
   is "received by another host" "$(seen_anywhere)" 0
 }
 
+# show TOKEN LEVEL [OPTION...]: one that a caller gave to the guest by itself; no --secret.
+show() {
+  local header="X-Key: $1" level=$2
+  shift 2
+  net_reset
+  if [[ $level == wasm ]]; then
+    run run --policy wasm.yaml "$@" "$GUEST" -H "$header" -- https://api.example.com/
+  else
+    run run --policy process.yaml "$@" -- \
+      curl -sSfm 10 -H "$header" http://api.example.com/
+  fi
+}
+
+S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
+  local level
+  secretive host-boundary
+  for level in wasm process; do
+    vault policy:nobody # a token is the leave to use it
+    run secret token key --scope session:s
+    expect_status 0
+    token=$(cat "$scratch/out")
+    show "$token" "$level" --session s
+    expect_status 0
+    is "received in its session" "$(received)" 1
+    show "$token" "$level" --session other
+    is "received in another" "$(seen_anywhere)" 0
+    show "$token" "$level"
+    is "received in none" "$(seen_anywhere)" 0
+    cp "$HOME/.local/state/nacre/tokens" before
+    run secret revoke session:s
+    expect_out "1 token revoked"
+    show "$token" "$level" --session s
+    is "received after its revocation" "$(seen_anywhere)" 0
+    cp before "$HOME/.local/state/nacre/tokens"
+    show "$token" "$level" --session s
+    is "received after an old file was put back" "$(seen_anywhere)" 0
+  done
+}
+
 # Of all that runs but the guest itself: those whose words or environment hold it.
 who_shows_it() {
   local file

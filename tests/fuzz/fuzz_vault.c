@@ -1,7 +1,7 @@
 /*
  * Any bytes as a vault, its record and its tokens, and any change of ones that hold: a
- * changed vault never opens, an altered file makes no token, and what is refused is left as
- * it was.
+ * changed vault never opens, an altered file makes no token, and what is refused is left
+ * as it was.
  */
 #include <assert.h>
 #include <fcntl.h>

@@ -101,7 +101,8 @@ static void a_token_is_its_digest_and_nowhere_kept(void **state)
     issue("agent:a", HOUR_MS, token);
     assert_int_equal(strlen(token), NACRE_TOKEN_TEXT - 1);
     assert_memory_equal(token, NACRE_TOKEN_PREFIX, 4);
-    assert_int_equal(strspn(token + 4, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    assert_int_equal(strspn(token + 4,
+                            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                        "0123456789-_"), NACRE_TOKEN_TEXT - 5);
     set = collected(NULL, "a", NULL);
     assert_int_equal(set->token_count, 1);
@@ -140,7 +141,8 @@ static void a_variable_is_the_name_in_capitals_unless_it_is_said(void **state)
 
     (void)state;
     assert_int_equal(nacre_vault_set(vault, names[0], "123456", 6, &err), NACRE_OK);
-    assert_int_equal(nacre_vault_grant(vault, names[0], NULL, any, false, &err), NACRE_OK);
+    assert_int_equal(nacre_vault_grant(vault, names[0], NULL, any, false, &err),
+                     NACRE_OK);
     set = collected(NULL, NULL, names);
     assert_memory_equal(set->environment[0], "_9A_B_C_D=nct_", 14);
 }

@@ -204,7 +204,8 @@ static void stop_everywhere(void (*before)(void), int (*deed)(void *), const cha
             fail_msg("stopped at %d: %s", i, value_of(name));
         all_is_well();
     }
-    assert_true(old == new || (olds > 0 && news > 1)); /* it was stopped before and after */
+    /* It was stopped before and after. */
+    assert_true(old == new || (olds > 0 && news > 1));
 }
 
 static void a_first_write(void **state)

@@ -20,7 +20,7 @@
 /* One secret, as granted to a run.  Borrowed for the length of the run. */
 struct nacre_secret {
     const char *name;
-    const char *const *hosts;   /* NULL-terminated, as in allowed_hosts: where it may go */
+    const char *const *hosts;   /* where it may go, NULL-terminated, as allowed_hosts */
     const char *variable;       /* its name in the environment */
     const unsigned char *value; /* locked memory; NULL where only planning is asked for */
     size_t count;
@@ -40,7 +40,7 @@ struct nacre_secret_set {
     uint32_t count;
     struct nacre_secret_token *tokens; /* live ones of this run, session and agent */
     uint32_t token_count;
-    char **environment; /* NULL-terminated "VARIABLE=nct_..." of those issued for the run */
+    char **environment; /* NULL-terminated "VARIABLE=nct_..." of those of this run */
 };
 
 /* ---- the vault ---- */
@@ -60,8 +60,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_vault_open(const char *state_dir,
 void nacre_vault_free(struct nacre_vault *vault); /* wipes; accepts NULL */
 NACRE_OWNED(nacre_vault)
 
-/* Makes the vault that is there the newest one, for who restored it from a copy or brought
- * it from elsewhere; where there is none, the next one begins anew. */
+/* Makes the vault that is there the newest one, for who restored it from a copy or
+ * brought it from elsewhere; where there is none, the next one begins anew. */
 NACRE_MUST_CHECK enum nacre_status nacre_vault_accept(const char *state_dir,
                                                       const char *key_dir,
                                                       struct nacre_error *err);
@@ -72,15 +72,20 @@ struct nacre_secret_info {
     uint64_t version;            /* counts up with every write */
     uint64_t changed_ms;
     const char *const *hosts;    /* NULL-terminated */
-    const char *const *grants;   /* NULL-terminated "policy:NAME", "agent:ID", "tool:NAME",
-                                    "any"; one of them is enough, and without one nobody
-                                    may use it */
+    const char *const *grants;   /* NULL-terminated "policy:NAME", "agent:ID",
+                                    "tool:NAME", "any"; one of them is enough, and
+                                    without one nobody may use it */
 };
 
 /* Each writes the whole file anew, crash-safely, under a lock. */
 NACRE_MUST_CHECK enum nacre_status nacre_vault_set(struct nacre_vault *vault,
                                                    const char *name, const void *value,
                                                    size_t count, struct nacre_error *err);
+/* Are these hosts and grants that nacre_vault_grant() takes?  NACRE_ERR_USAGE says why
+ * not. */
+NACRE_MUST_CHECK enum nacre_status nacre_vault_check(const char *const *hosts,
+                                                     const char *const *grants,
+                                                     struct nacre_error *err);
 /* Adds hosts and grants; either list may be NULL.  `replace`: instead of those there. */
 NACRE_MUST_CHECK enum nacre_status
 nacre_vault_grant(struct nacre_vault *vault, const char *name, const char *const *hosts,
@@ -93,8 +98,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_vault_rotate(struct nacre_vault *vault,
                                                       struct nacre_error *err);
 NACRE_MUST_CHECK enum nacre_status
 nacre_vault_list(struct nacre_vault *vault,
-                 void (*each)(void *data, const struct nacre_secret_info *info), void *data,
-                 struct nacre_error *err);
+                 void (*each)(void *data, const struct nacre_secret_info *info),
+                 void *data, struct nacre_error *err);
 
 /* ---- a run's secrets ---- */
 
@@ -108,8 +113,8 @@ struct nacre_secret_asker {
  * The secrets that `names` ("NAME" or "NAME=VARIABLE", NULL-terminated) ask for, opened;
  * `token_names` in the same form get a stand-in each, good for `token_ms`; live tokens of
  * the session and agent come along.  NACRE_ERR_DENIED names a secret that is not granted
- * to this asker, NACRE_ERR_NOT_FOUND one that does not exist.  (A token for a session or an
- * agent is by itself the leave to use it there.)
+ * to this asker, NACRE_ERR_NOT_FOUND one that does not exist.  (A token for a session or
+ * an agent is by itself the leave to use it there.)
  *
  * The items begin with those of `names`, in that order.
  */
@@ -134,14 +139,14 @@ struct nacre_token_info {
 };
 
 NACRE_MUST_CHECK enum nacre_status nacre_token_issue(struct nacre_vault *vault,
-                                                     const char *secret, const char *scope,
-                                                     uint64_t ttl_ms,
+                                                     const char *secret,
+                                                     const char *scope, uint64_t ttl_ms,
                                                      char ret_token[NACRE_TOKEN_TEXT],
                                                      struct nacre_error *err);
 NACRE_MUST_CHECK enum nacre_status
 nacre_token_list(struct nacre_vault *vault,
-                 void (*each)(void *data, const struct nacre_token_info *info), void *data,
-                 struct nacre_error *err);
+                 void (*each)(void *data, const struct nacre_token_info *info),
+                 void *data, struct nacre_error *err);
 /* Purges what has expired; the reaper's whole work. */
 NACRE_MUST_CHECK enum nacre_status nacre_token_reap(const char *state_dir,
                                                     uint64_t *ret_purged,
@@ -149,7 +154,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_token_reap(const char *state_dir,
 /* Does any token look as if it were for this session or agent?  Opens no vault; what it
  * says is no proof. */
 bool nacre_token_any(const char *state_dir, const char *session, const char *agent);
-/* Ends those of a scope, or one by its id.  A tokens file from before it ends with them. */
+/* Ends those of a scope, or one by its id.  A tokens file from before it ends with
+ * them. */
 NACRE_MUST_CHECK enum nacre_status nacre_token_revoke(struct nacre_vault *vault,
                                                       const char *scope_or_id,
                                                       uint64_t *ret_revoked,

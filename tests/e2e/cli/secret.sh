@@ -53,6 +53,10 @@ expect_status 125
 run secret grant github --host 'http://x'
 expect_status 125
 expect_err_has "'http://x' is no host for a secret: "
+run secret set other --file value.txt --grant everybody
+expect_status 125
+run secret rm other
+expect_status 127
 run secret grant github --to everybody
 expect_status 125
 run secret grant nobody --to any
@@ -131,7 +135,7 @@ run run --policy ./tested-environment.yaml --secret github -- sh -c 'echo $GITHU
 expect_status 0
 expect_out_lacks "$value"
 run run --policy ./tested-file-mount.yaml --secret github -- \
-  sh -c 'wc -c </run/secrets/github; echo "${GITHUB-none}"; mount | grep -c "/run/secrets.*tmpfs\|tmpfs.*/run"'
+  sh -c 'wc -c </run/secrets/github; echo "${GITHUB-none}"'
 expect_status 0
 expect_out_has "${#value}"
 expect_out_has none
