@@ -47,20 +47,24 @@ static bool is_refusal(enum nacre_status status)
     return status == NACRE_ERR_DENIED || status == NACRE_ERR_UNAVAILABLE;
 }
 
-/* Guest paths are absolute; what is not is a host that the door refused.  What the policy
- * would have let through was refused for what it is, and has no line. */
-static bool explain(const struct nacre_audit_run *record, const char *asked,
-                    struct nacre_answer *ret_answer)
+/* By its rule it is of files, and else of a host that the door refused: a guest's path may
+ * be as short as a name, too.  What the policy would have let through was refused for what
+ * it is, and has no line. */
+static bool explain(const struct nacre_audit_run *record,
+                    const struct nacre_denial *denial, struct nacre_answer *ret_answer)
 {
+    static const char files[] = "capabilities.filesystem";
+    const char *asked = denial->path;
     struct nacre_error err;
 
-    if (asked[0] == '/')
+    if (!asked[0])
+        return false;
+    if (strncmp(denial->rule, files, sizeof(files) - 1) == 0)
         return nacre_explain_path(record->policy, record->request, asked, false,
                                   ret_answer, &err) == NACRE_OK &&
                !(ret_answer->read && ret_answer->write);
-    return asked[0] &&
-           nacre_explain_host(record->policy, record->request, asked, ret_answer,
-                              &err) == NACRE_OK &&
+    return nacre_explain_host(record->policy, record->request, asked, ret_answer, &err) ==
+               NACRE_OK &&
            !ret_answer->allowed;
 }
 
@@ -71,7 +75,7 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
         struct nacre_denial *denial = &result->denials[i];
         struct nacre_answer answer = { 0 };
 
-        if (!explain(record, denial->path, &answer))
+        if (!explain(record, denial, &answer))
             continue;
         (void)snprintf(denial->rule, sizeof(denial->rule), "%s", answer.rule);
         (void)snprintf(denial->fix, sizeof(denial->fix), "%s", answer.fix);
