@@ -66,8 +66,8 @@ static enum nacre_status bad_host(const char *what, const char *name, const char
                       nacre_text_shown(shown_host, host), why.text);
 }
 
-/* One that the guest holds itself is bound to no host: the door never puts it in.  But it
- * has to know it, as what must not leave. */
+/* One that the door does not put in is bound to no host; but the door has to know it, as
+ * what must not leave. */
 static enum nacre_status add_secret(const struct nacre_secret *granted, bool is_bound,
                                     struct nacre_egress *egress, struct nacre_error *err)
 {
@@ -101,10 +101,12 @@ static enum nacre_status add_secrets(const struct nacre_policy *policy,
     egress->secrets = calloc(granted->count, sizeof(*egress->secrets));
     if (!egress->secrets)
         return no_memory(err);
+    /* One that the guest holds itself can't pass the scan raw: there its name can. */
     for (uint32_t i = 0; i < granted->count; i++) {
         enum nacre_status status =
-            add_secret(&granted->items[i], nacre_secret_is_doors(policy, request, i),
-                       egress, err);
+            add_secret(&granted->items[i],
+                       egress->scan || nacre_secret_is_doors(policy, request, i), egress,
+                       err);
 
         if (status != NACRE_OK)
             return status;
