@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "nacre/own.h"
+#include "nacre/trust.h"
 #include "pass.h"
 
 #define BUNDLE_MAX ((size_t)2 << 20)
@@ -153,22 +154,6 @@ void nt_door_connected(void *data, int kind, int fd)
 
 /* ---- certificates ---- */
 
-/* Where systems keep what they trust. */
-static int open_trusted(void)
-{
-    static const char *const paths[] = {
-        "/etc/ssl/certs/ca-certificates.crt",
-        "/etc/pki/tls/certs/ca-bundle.crt",
-        "/etc/ssl/ca-bundle.pem",
-        "/etc/ssl/cert.pem",
-    };
-    int fd = -1;
-
-    for (size_t i = 0; i < NACRE_COUNT(paths) && fd < 0; i++)
-        fd = open(paths[i], O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return fd;
-}
-
 enum nacre_status nt_door_bundle(const struct nt_door *door, char **ret_pem,
                                  struct nacre_error *err)
 {
@@ -181,7 +166,8 @@ enum nacre_status nt_door_bundle(const struct nt_door *door, char **ret_pem,
         *ret_pem = NULL;
         return NACRE_OK;
     }
-    fd = open_trusted();
+    if (nacre_trust_bundle())
+        fd = open(nacre_trust_bundle(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd >= 0)
         status = nacre_buf_read(&bundle, fd, err);
     if (status == NACRE_OK)

@@ -7,32 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nacre/base64.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "report.h"
 #include "term.h"
 
-static json_t *base64(const unsigned char *bytes, size_t count)
+static json_t *base64(const struct nacre_buf *stream)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t length = (count + 2) / 3 * 4;
-    NACRE_AUTO(nacre_heap_guard) char *text = malloc(length + 1);
-    char *at = text;
+    NACRE_AUTO(nacre_heap_guard) char *text = malloc(NACRE_BASE64_SIZE(stream->size));
 
     if (!text)
         return NULL;
-    for (size_t i = 0; i < count; i += 3) {
-        unsigned group = (unsigned)bytes[i] << 16;
-
-        group |= i + 1 < count ? (unsigned)bytes[i + 1] << 8 : 0;
-        group |= i + 2 < count ? (unsigned)bytes[i + 2] : 0;
-        *at++ = digits[group >> 18];
-        *at++ = digits[group >> 12 & 63];
-        *at++ = i + 1 < count ? digits[group >> 6 & 63] : '=';
-        *at++ = i + 2 < count ? digits[group & 63] : '=';
-    }
-    return json_stringn_nocheck(text, length);
+    return json_stringn_nocheck(
+        text,
+        nacre_base64_write(NACRE_BASE64_PLAIN, stream->bytes, stream->size, text));
 }
 
 /* "stdout", or "stdout_base64" where it is not text. */
@@ -46,7 +35,7 @@ static int set_stream(json_t *object, const char *name, const struct nacre_buf *
                                    json_stringn_nocheck(bytes, stream->size));
     (void)snprintf(encoded, sizeof(encoded), "%s_base64", name);
     return json_object_set_new(object, encoded,
-                               base64((const unsigned char *)bytes, stream->size));
+                               base64(stream));
 }
 
 static json_t *number(uint64_t value)

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "nacre/base64.h"
 #include "nacre/own.h"
 
 #define VERSION 1
@@ -88,50 +89,13 @@ void nacre_intent_describe(const struct nacre_tool *tool,
     intent->session = text_digest("nacre intent session", request->session);
 }
 
-/* ---- base64url, of lengths that are known ---- */
-
-static const char digits[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static char *encode(const uint8_t *bytes, size_t count, char *text)
-{
-    for (size_t i = 0; i < count; i += 3) {
-        uint32_t group = (uint32_t)bytes[i] << 16;
-
-        group |= i + 1 < count ? (uint32_t)bytes[i + 1] << 8 : 0;
-        group |= i + 2 < count ? (uint32_t)bytes[i + 2] : 0;
-        *text++ = digits[group >> 18];
-        *text++ = digits[group >> 12 & 63];
-        if (i + 1 < count)
-            *text++ = digits[group >> 6 & 63];
-        if (i + 2 < count)
-            *text++ = digits[group & 63];
-    }
-    return text;
-}
-
-/* One spelling only: bits that no byte needs must be zero. */
+/* Of a length that is known. */
 static bool decode(const char *text, size_t length, uint8_t *ret_bytes, size_t count)
 {
-    uint32_t group = 0;
-    unsigned bits = 0;
-    size_t size = 0;
+    size_t found;
 
-    for (size_t i = 0; i < length; i++) {
-        const char *digit = text[i] ? strchr(digits, text[i]) : NULL;
-
-        if (!digit)
-            return false;
-        group = group << 6 | (uint32_t)(digit - digits);
-        bits += 6;
-        if (bits >= 8 && size == count)
-            return false;
-        if (bits >= 8) {
-            bits -= 8;
-            ret_bytes[size++] = (uint8_t)(group >> bits);
-        }
-    }
-    return size == count && (group & ((UINT32_C(1) << bits) - 1)) == 0;
+    return nacre_base64_read(NACRE_BASE64_URL, text, length, ret_bytes, count, &found) &&
+           found == count;
 }
 
 /* ---- the token ---- */
@@ -167,9 +131,9 @@ void nacre_intent_seal(const uint8_t key[NACRE_KEY_BYTES],
     assert(at == payload.bytes + sizeof(payload.bytes));
 
     digest = mac(key, &payload);
-    text = encode(payload.bytes, sizeof(payload.bytes), text);
+    text += nacre_base64_write(NACRE_BASE64_URL, payload.bytes, sizeof(payload.bytes), text);
     *text++ = '.';
-    text = encode(digest.bytes, sizeof(digest.bytes), text);
+    text += nacre_base64_write(NACRE_BASE64_URL, digest.bytes, sizeof(digest.bytes), text);
     *text = '\0';
 }
 

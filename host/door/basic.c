@@ -1,24 +1,15 @@
 #include "basic.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
-static const char alphabet[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+#include "nacre/base64.h"
+
 static const char scheme[] = "Basic ";
 
-/* 64 and above: not of the alphabet. */
-static uint32_t digit(char c)
-{
-    const char *found = c ? strchr(alphabet, c) : NULL;
-
-    return found ? (uint32_t)(found - alphabet) : 64;
-}
-
+/* Piece by piece, so that nothing of it is ever outside of locked memory for long. */
 bool door_basic_read(const char *value, size_t count, struct door_locked *out)
 {
-    uint32_t bits = 0, have = 0;
     bool good = true;
 
     if (count < sizeof(scheme) - 1 || strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
@@ -27,21 +18,16 @@ bool door_basic_read(const char *value, size_t count, struct door_locked *out)
     count -= sizeof(scheme) - 1;
     while (count > 0 && value[0] == ' ')
         value++, count--;
-    while (count > 0 && value[count - 1] == '=')
-        count--;
-    for (size_t i = 0; i < count && good; i++) {
-        uint32_t next = digit(value[i]);
-        char byte;
+    for (size_t i = 0; i < count && good; i += 4) {
+        char three[3];
+        size_t found;
 
-        if (next >= 64)
-            return false;
-        bits = bits << 6 | next;
-        have += 6;
-        if (have < 8)
-            continue;
-        have -= 8;
-        byte = (char)(bits >> have & 0xff);
-        good = door_locked_add(out, &byte, 1);
+        good = nacre_base64_read(NACRE_BASE64_PLAIN, value + i,
+                                 count - i < 4 ? count - i : 4, three, sizeof(three),
+                                 &found) &&
+               (found == 3 || i + 4 >= count) && /* padding is the end */
+               door_locked_add(out, three, found);
+        explicit_bzero(three, sizeof(three));
     }
     return good;
 }
@@ -51,21 +37,11 @@ bool door_basic_write(const char *bytes, size_t count, struct door_locked *out)
     bool good = door_locked_add(out, scheme, sizeof(scheme) - 1);
 
     for (size_t i = 0; i < count && good; i += 3) {
-        size_t left = count - i;
-        uint32_t bits = (uint32_t)(unsigned char)bytes[i] << 16;
-        char four[4];
+        char four[NACRE_BASE64_SIZE(3)];
+        size_t length = nacre_base64_write(NACRE_BASE64_PLAIN, bytes + i,
+                                           count - i < 3 ? count - i : 3, four);
 
-        if (left > 1)
-            bits |= (uint32_t)(unsigned char)bytes[i + 1] << 8;
-        if (left > 2)
-            bits |= (unsigned char)bytes[i + 2];
-        for (size_t k = 0; k < 4; k++)
-            four[k] = alphabet[bits >> (18 - 6 * k) & 63];
-        if (left < 3)
-            four[3] = '=';
-        if (left < 2)
-            four[2] = '=';
-        good = door_locked_add(out, four, sizeof(four));
+        good = door_locked_add(out, four, length);
         explicit_bzero(four, sizeof(four));
     }
     return good;

@@ -8,14 +8,15 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "door.h"
+#include "nacre/locked.h"
 #include "nacre/own.h"
+#include "nacre/trust.h"
 
 #define DATA_BYTES_MAX ((rlim_t)2 << 30)
 #define OPEN_FILES 4096 /* two for each of 500 connections, and room */
@@ -31,22 +32,6 @@
 #define LANDLOCK_PATH_BENEATH 1
 #define LANDLOCK_READ_FILE (1U << 2)
 #define LANDLOCK_FS_ABI_1 ((UINT64_C(1) << 13) - 1)
-
-static const char *const bundles[] = {
-    "/etc/ssl/certs/ca-certificates.crt", /* Debian, Ubuntu, Alpine, Arch */
-    "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora, RHEL */
-    "/etc/ssl/ca-bundle.pem",             /* SUSE */
-    "/etc/ssl/cert.pem",
-};
-
-const char *door_ca_bundle(void)
-{
-    for (size_t i = 0; i < NACRE_COUNT(bundles); i++) {
-        if (access(bundles[i], R_OK) == 0)
-            return bundles[i];
-    }
-    return NULL;
-}
 
 static bool limit(int what, rlim_t most)
 {
@@ -130,7 +115,7 @@ static enum nacre_status shut_files(struct nacre_error *err)
 {
     uint64_t handled = LANDLOCK_FS_ABI_1;
     NACRE_AUTO(nacre_fd_guard) int ruleset = -1;
-    const char *bundle = door_ca_bundle();
+    const char *bundle = nacre_trust_bundle();
 
     if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_VERSION) < 1)
         return NACRE_OK;
@@ -160,23 +145,5 @@ void door_locked_begin(void)
 
 void *door_locked_new(size_t count)
 {
-    void *bytes = mmap(NULL, count ? count : 1, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (bytes == MAP_FAILED)
-        return NULL;
-    if (locks && mlock(bytes, count ? count : 1) != 0) {
-        (void)munmap(bytes, count ? count : 1);
-        return NULL;
-    }
-    (void)madvise(bytes, count ? count : 1, MADV_DONTDUMP);
-    return bytes;
-}
-
-void door_locked_free(void *bytes, size_t count)
-{
-    if (!bytes)
-        return;
-    explicit_bzero(bytes, count);
-    (void)munmap(bytes, count ? count : 1);
+    return nacre_locked_new(count, locks);
 }

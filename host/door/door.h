@@ -68,15 +68,11 @@ void door_control_drain(struct door *door);
 NACRE_MUST_CHECK enum nacre_status door_cage_begin(struct nacre_error *err);
 NACRE_MUST_CHECK enum nacre_status door_cage_close(struct nacre_error *err);
 
-/* The system's CA certificates in one file; NULL: there is none. */
-const char *door_ca_bundle(void);
-
 /* Memory that is locked, in no dump and wiped; NULL when it can't be had.  For values and
  * what they are put into; before door_locked_begin() there are none, and nothing is
  * locked: a door without secrets needs no limit on locked memory. */
 void door_locked_begin(void);
-void *door_locked_new(size_t count);
-void door_locked_free(void *bytes, size_t count); /* accepts NULL */
+void *door_locked_new(size_t count); /* given back by nacre_locked_free() */
 
 /* ---- what was done (record.c) ---- */
 

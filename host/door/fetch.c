@@ -11,6 +11,7 @@
 
 #include "nacre/clock.h"
 #include "nacre/own.h"
+#include "nacre/trust.h"
 
 #define CONNECTIONS_KEPT 64
 
@@ -321,7 +322,7 @@ enum nacre_status door_fetcher_new(struct door *door, struct door_fetcher **ret_
     fetcher = calloc(1, sizeof(*fetcher));
     if (!fetcher)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for libcurl");
-    *fetcher = (struct door_fetcher){ .door = door, .bundle = door_ca_bundle(),
+    *fetcher = (struct door_fetcher){ .door = door, .bundle = nacre_trust_bundle(),
                                       .timer.due = timer_due, .soon.due = soon_due,
                                       .multi = curl_multi_init() };
     if (!fetcher->multi || !fetcher->bundle ||

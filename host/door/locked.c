@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "door.h"
+#include "nacre/locked.h"
 
 #define ROOM_FIRST 4096
 
@@ -21,7 +22,7 @@ bool door_locked_add(struct door_locked *locked, const void *bytes, size_t count
             return false;
         if (locked->size > 0)
             memcpy(grown, locked->bytes, locked->size);
-        door_locked_free(locked->bytes, locked->room);
+        nacre_locked_free(locked->bytes, locked->room);
         locked->bytes = grown;
         locked->room = room;
     }
@@ -33,6 +34,6 @@ bool door_locked_add(struct door_locked *locked, const void *bytes, size_t count
 
 void door_locked_clear(struct door_locked *locked)
 {
-    door_locked_free(locked->bytes, locked->room);
+    nacre_locked_free(locked->bytes, locked->room);
     *locked = (struct door_locked){ 0 };
 }

@@ -4,9 +4,9 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "message.h"
+#include "nacre/locked.h"
 
 #define TEXTS_MAX 16384
 #define FILES_MAX 1024
@@ -292,20 +292,6 @@ static void take_files(struct reader *reader, struct keeper_private *private)
     }
 }
 
-/* Never in a core dump, and in no swap where the user may lock so much. */
-static unsigned char *lock_in(const void *bytes, size_t count)
-{
-    unsigned char *room = mmap(NULL, count, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (room == MAP_FAILED)
-        return NULL;
-    (void)mlock(room, count);
-    (void)madvise(room, count, MADV_DONTDUMP);
-    memcpy(room, bytes, count);
-    return room;
-}
-
 enum nacre_status keeper_private_read(const void *bytes, size_t count,
                                       struct keeper_private **ret_private,
                                       struct nacre_error *err)
@@ -316,10 +302,12 @@ enum nacre_status keeper_private_read(const void *bytes, size_t count,
 
     if (count == 0)
         return nacre_fail(err, NACRE_ERR_PARSE, "a request's secrets are empty");
+    /* In no swap where the user may lock so much. */
     if (private)
-        private->bytes = lock_in(bytes, count);
+        private->bytes = nacre_locked_new(count, false);
     if (!private || !private->bytes)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a message");
+    memcpy(private->bytes, bytes, count);
     private->size = count;
     reader.bytes = private->bytes;
     private->environment = take_texts(&reader);
@@ -348,10 +336,7 @@ void keeper_private_free(struct keeper_private *private)
 {
     if (!private)
         return;
-    if (private->bytes) {
-        explicit_bzero(private->bytes, private->size);
-        (void)munmap(private->bytes, private->size);
-    }
+    nacre_locked_free(private->bytes, private->size);
     /* One more than were counted may have its hosts. */
     for (uint32_t i = 0; private->granted.items && i <= private->granted.count; i++)
         free((void *)(uintptr_t)private->granted.items[i].hosts);

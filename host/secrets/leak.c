@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "leak_memory.h"
+#include "nacre/locked.h"
 #include "leak_scan.h"
 
 /* ---- values ---- */
@@ -53,16 +54,17 @@ static enum nacre_status copy_values(struct nacre_leaks *leaks,
         return err->status;
     leaks->values = calloc(value_count + 1, sizeof(*leaks->values));
     leaks->names = malloc(names_size);
-    leaks->secrets = leak_memory_new(leaks->secrets_size, value_count > 0);
-    if (!leaks->values || !leaks->names || !leaks->secrets)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a leak scanner");
+    leaks->index.is_secret = value_count > 0;
     /* What the index holds, four bytes of each spelling, is locked if there is room. */
-    if (value_count > 0 && !leak_memory_is_locked(leaks->secrets, leaks->secrets_size))
+    leaks->secrets = value_count > 0 ? nacre_locked_new(leaks->secrets_size, true)
+                                     : calloc(1, leaks->secrets_size);
+    if (!leaks->values || !leaks->names || (!leaks->secrets && value_count == 0))
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a leak scanner");
+    if (!leaks->secrets)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "no room to lock secrets into memory: raise the limit (ulimit "
                           "-l, LimitMEMLOCK)");
     leaks->secrets[leaks->secrets_size - 1] = 1;
-    leaks->index.is_secret = value_count > 0;
     for (size_t i = 0; i < value_count; i++) {
         struct leak_value value = trimmed(&values[i]);
         size_t name_size = strlen(values[i].name) + 1;
@@ -225,8 +227,8 @@ void nacre_leaks_free(struct nacre_leaks *leaks)
 {
     if (!leaks)
         return;
+    leak_memory_free(leaks->secrets, leaks->secrets_size, leaks->index.is_secret);
     leak_index_clear(&leaks->index);
-    leak_memory_free(leaks->secrets, leaks->secrets_size);
     free(leaks->values);
     free(leaks->names);
     free(leaks);

@@ -50,7 +50,7 @@ static enum nacre_status grow(struct leak_index *index, struct nacre_error *err)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for what is looked for");
     if (index->entry_count > 0)
         memcpy(grown, index->entries, index->entry_count * sizeof(*grown));
-    leak_memory_free(index->entries, index->entries_size);
+    leak_memory_free(index->entries, index->entries_size, index->is_secret);
     index->entries = grown;
     index->entries_size = size;
     return NACRE_OK;
@@ -160,9 +160,9 @@ enum nacre_status leak_index_seal(struct leak_index *index, struct nacre_error *
 
 void leak_index_clear(struct leak_index *index)
 {
-    leak_memory_free(index->entries, index->entries_size);
-    leak_memory_free(index->table, index->table_size);
-    leak_memory_free(index->beginnings, BEGINNINGS_SIZE);
+    leak_memory_free(index->entries, index->entries_size, index->is_secret);
+    leak_memory_free(index->table, index->table_size, index->is_secret);
+    leak_memory_free(index->beginnings, BEGINNINGS_SIZE, index->is_secret);
     *index = (struct leak_index){ 0 };
 }
 

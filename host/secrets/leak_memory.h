@@ -9,7 +9,6 @@
  * core dump, empty in a forked child, and wiped when given back.  NULL: no memory.
  */
 void *leak_memory_new(size_t size, bool is_secret);
-bool leak_memory_is_locked(void *memory, size_t size);
-void leak_memory_free(void *memory, size_t size); /* accepts NULL */
+void leak_memory_free(void *memory, size_t size, bool is_secret); /* accepts NULL */
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "names.h"
 #include "nacre/key.h"
+#include "nacre/base64.h"
 #include "nacre/text.h"
 #include "store.h"
 #include "vault.h"
@@ -234,26 +235,19 @@ size_t tokens_drop(struct tokens *tokens, const char *scope_or_id, const char *s
     return filter(tokens, keep_wanted, &(struct unwanted){ scope_or_id, secret });
 }
 
-/* 32 random bytes in base64url. */
 static enum nacre_status make_text(char ret_token[NACRE_TOKEN_TEXT],
                                    struct nacre_error *err)
 {
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    uint8_t bytes[33] = { 0 };
-    size_t used = sizeof(NACRE_TOKEN_PREFIX) - 1;
-    enum nacre_status status = nacre_random(bytes, 32, err);
+    static const char prefix[] = NACRE_TOKEN_PREFIX;
+    uint8_t bytes[32];
+    enum nacre_status status = nacre_random(bytes, sizeof(bytes), err);
 
+    _Static_assert(sizeof(prefix) - 1 + 43 < NACRE_TOKEN_TEXT, "32 bytes are 43 digits");
     if (status != NACRE_OK)
         return status;
-    memcpy(ret_token, NACRE_TOKEN_PREFIX, used);
-    for (size_t i = 0; i < sizeof(bytes); i += 3) {
-        uint32_t three = (uint32_t)(bytes[i] << 16 | bytes[i + 1] << 8 | bytes[i + 2]);
-
-        for (int k = 3; k >= 0 && used < NACRE_TOKEN_TEXT - 1; k--)
-            ret_token[used++] = digits[three >> 6 * k & 63];
-    }
-    ret_token[used] = '\0';
+    memcpy(ret_token, prefix, sizeof(prefix) - 1);
+    (void)nacre_base64_write(NACRE_BASE64_URL, bytes, sizeof(bytes),
+                             ret_token + sizeof(prefix) - 1);
     explicit_bzero(bytes, sizeof(bytes));
     return NACRE_OK;
 }

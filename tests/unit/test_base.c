@@ -5,12 +5,16 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "fail_alloc.h"
+#include "nacre/base64.h"
 #include "nacre/buf.h"
 #include "nacre/hash.h"
+#include "nacre/locked.h"
 #include "nacre/own.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
@@ -209,6 +213,66 @@ static void an_error_keeps_its_place_and_gains_context(void **state)
     assert_string_equal(text, "p.yaml:3:9: policy: bad 'x'");
 }
 
+/* RFC 4648, 10, and what two readers would take for two things. */
+static void each_row_of_bytes_has_one_base64(void **state)
+{
+    static const struct {
+        const char *bytes, *plain, *url;
+    } rows[] = {
+        { "", "", "" },           { "f", "Zg==", "Zg" },
+        { "fo", "Zm8=", "Zm8" },  { "foo", "Zm9v", "Zm9v" },
+        { "foob", "Zm9vYg==", "Zm9vYg" }, { "\xfb\xff\xfe", "+//+", "-__-" },
+    };
+    static const char *const wrong[] = { "Z", "Zh==", "Zm9", "Zm8=v", "Zm 8", "Zg===",
+                                         "-__-", "=", "Zm9v=Zg==" };
+    char text[NACRE_BASE64_SIZE(4)], bytes[8];
+    size_t count;
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        size_t size = strlen(rows[i].bytes);
+
+        assert_int_equal(nacre_base64_write(NACRE_BASE64_PLAIN, rows[i].bytes, size, text),
+                         strlen(rows[i].plain));
+        assert_string_equal(text, rows[i].plain);
+        (void)nacre_base64_write(NACRE_BASE64_URL, rows[i].bytes, size, text);
+        assert_string_equal(text, rows[i].url);
+        assert_true(nacre_base64_read(NACRE_BASE64_URL, text, strlen(text), bytes, size,
+                                      &count));
+        assert_int_equal(count, size);
+        assert_memory_equal(bytes, rows[i].bytes, size);
+        if (size > 0)
+            assert_false(nacre_base64_read(NACRE_BASE64_PLAIN, rows[i].plain,
+                                           strlen(rows[i].plain), bytes, size - 1,
+                                           &count));
+    }
+    for (size_t i = 0; i < NACRE_COUNT(wrong); i++)
+        if (nacre_base64_read(NACRE_BASE64_PLAIN, wrong[i], strlen(wrong[i]), bytes,
+                              sizeof(bytes), &count))
+            fail_msg("'%s' is taken for %zu bytes", wrong[i], count);
+}
+
+static void locked_pages_are_empty_in_a_child(void **state)
+{
+    unsigned char *bytes = nacre_locked_new(10, false);
+    int status;
+    pid_t child;
+
+    (void)state;
+    assert_non_null(bytes);
+    assert_int_equal(bytes[9], 0);
+    bytes[9] = 7;
+    child = fork();
+    if (child == 0)
+        _exit(bytes[9]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(bytes[9], 7);
+    nacre_locked_free(bytes, 10);
+    nacre_locked_free(NULL, 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +286,8 @@ int main(void)
         cmocka_unit_test(numbers_are_digits_and_nothing_else),
         cmocka_unit_test(digests_match_the_published_vectors),
         cmocka_unit_test(an_error_keeps_its_place_and_gains_context),
+        cmocka_unit_test(each_row_of_bytes_has_one_base64),
+        cmocka_unit_test(locked_pages_are_empty_in_a_child),
     };
 
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
