@@ -104,10 +104,10 @@ const struct cli_verb cli_verb_input_scan = {
     .operands = "",
     .about =
         "Reads stdin, at most 64 MiB, and shows which rules of the input scan it meets:\n"
-        "phrases of prompt injection, terminal escapes, hidden Unicode, encoded commands,\n"
-        "path tricks. A policy switches the scan on for runs by the annotations\n"
-        "nacre/input-scan, nacre/on-suspect and nacre/on-attack. It finds known wordings,\n"
-        "not every one. The exit status is 0 whatever the class.",
+        "phrases of prompt injection, terminal escapes, hidden Unicode, encoded\n"
+        "commands, path tricks. A policy switches the scan on for runs by the\n"
+        "annotations nacre/input-scan, nacre/on-suspect and nacre/on-attack. It finds\n"
+        "known wordings, not every one. The exit status is 0 whatever the class.",
     .example = "  nacre input-scan --json < page.html\n"
                "  nacre input-scan --list",
     .options = options,

@@ -121,12 +121,14 @@ const struct cli_verb cli_verb_intent = {
     .operands = "issue [ARG...]",
     .about =
         "The token binds the tool, every ARG, the session and the person's input; nacre\n"
-        "run --intent TOKEN is held to them, and takes the token once. A policy with the\n"
-        "annotation nacre/require-intent: \"true\" lets nothing run without one. The key is\n"
-        "intent.key in the key directory: keep it, and this verb, from the agent.",
-    .example = "  nacre intent issue --tool git --session s1 --input said.txt -- push origin\n"
-               "  nacre run --policy shell --session s1 --user-input said.txt \\\n"
-               "      --intent TOKEN -- git push origin",
+        "run --intent TOKEN is held to them, and takes the token once. A policy with\n"
+        "the annotation nacre/require-intent: \"true\" lets nothing run without one.\n"
+        "The key is intent.key in the key directory: keep it, and this verb, from the\n"
+        "agent.",
+    .example =
+        "  nacre intent issue --tool git --session s1 --input said -- push origin\n"
+        "  nacre run --policy shell --session s1 --user-input said \\\n"
+        "      --intent TOKEN -- git push origin",
     .options = options,
     .option_count = OPT_COUNT,
     .words = words,

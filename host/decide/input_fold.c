@@ -26,9 +26,9 @@ static uint32_t character(const unsigned char *bytes, size_t count, size_t *ret_
 }
 
 /*
- * Pictures and archives hold every sequence by chance, and nobody reads them.  What stands
- * among bytes of which a tenth are no text is not looked at: a writer who hides behind
- * that has to put garbage around what he wants to be read.
+ * Pictures and archives hold every sequence by chance, and nobody reads them.  What
+ * stands among bytes of which a tenth are no text is not looked at: a writer who hides
+ * behind that has to put garbage around what he wants to be read.
  */
 #define BLOCK_BYTES 256
 #define AROUND_BYTES 128
@@ -81,7 +81,8 @@ static bool is_selector(uint32_t c)
     return (c >= 0xfe00 && c <= 0xfe0f) || (c >= 0xe0100 && c <= 0xe01ef);
 }
 
-/* Never seen; those that some languages and emoji need count between ASCII letters only. */
+/* Never seen; those that some languages and emoji need count only between ASCII
+ * letters. */
 static bool is_invisible(uint32_t c, bool *ret_needed)
 {
     *ret_needed = c == 0x200c || c == 0x200d || c == 0xad || c == 0x200e || c == 0x200f;

@@ -33,7 +33,8 @@
     }
 NAMES(nacre_input_class_name, nacre_input_class, NACRE_INPUT_CLASS,
       NACRE_INPUT_CLASS_MAP(X))
-NAMES(nacre_input_mode_name, nacre_input_mode, NACRE_INPUT, "off", NACRE_INPUT_MODE_MAP(X))
+NAMES(nacre_input_mode_name, nacre_input_mode, NACRE_INPUT, "off",
+      NACRE_INPUT_MODE_MAP(X))
 NAMES(nacre_input_action_name, nacre_input_action, NACRE_ON_INPUT, "unset",
       NACRE_INPUT_ACTION_MAP(X))
 #undef X

@@ -54,9 +54,9 @@ bool input_find_control(const unsigned char *bytes, size_t count, size_t *ret_of
 bool input_find_clipboard(const unsigned char *bytes, size_t count, size_t *ret_offset);
 
 /*
- * What a run of base64 at `bytes` holds: at most `size` bytes of text into `ret_text`, its
- * length in *ret_length, 0 when it is no text.  Returns how long the run is; 0: there is
- * none.
+ * What a run of base64 at `bytes` holds: at most `size` bytes of text into `ret_text`,
+ * its length in *ret_length, 0 when it is no text.  Returns how long the run is; 0: there
+ * is none.
  */
 #define INPUT_BASE64_MIN 24
 size_t input_base64(const unsigned char *bytes, size_t count, unsigned char *ret_text,

@@ -1,5 +1,5 @@
-/* The token of an intent.  It comes from an agent: until its HMAC holds it is bytes of one
- * length, and nothing of them decides anything. */
+/* The token of an intent.  It comes from an agent: until its HMAC holds it is bytes of
+ * one length, and nothing of them decides anything. */
 #include "nacre/intent.h"
 
 #include <assert.h>

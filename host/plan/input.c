@@ -26,16 +26,16 @@ static void scan(struct draft *draft)
         return;
     if (is_on(policy)) {
         decision.verdict = NACRE_VERDICT_LIMIT;
-        WHAT(&decision, "%s: arguments and stdin are scanned: suspect from a score of %d, "
-                        "an attack from %d; stdin is read to its end first, at most %zu "
-                        "MiB, %s",
+        WHAT(&decision, "%s: arguments and stdin are scanned: suspect from a score of "
+                        "%d, an attack from %d; stdin is read to its end first, at "
+                        "most %zu MiB, %s",
              strict ? "strict" : "on",
              strict ? NACRE_INPUT_STRICT_SUSPECT : NACRE_INPUT_SUSPECT,
              strict ? NACRE_INPUT_STRICT_ATTACK : NACRE_INPUT_ATTACK,
              NACRE_INPUT_BYTES_MAX >> 20,
              strict ? "and may not be a terminal" : "but a terminal is passed unread");
-        WALL(&decision, "a table of rules, before the tool starts; it finds known phrases "
-                        "and tricks, not every wording");
+        WALL(&decision, "a table of rules, before the tool starts; it finds known "
+                        "phrases and tricks, not every wording");
     }
     nacre_draft_add(draft, &decision);
 }
@@ -78,8 +78,9 @@ static void intent(struct draft *draft)
         return;
     if (required->on) {
         decision.verdict = NACRE_VERDICT_LIMIT;
-        WHAT(&decision, "true: nothing runs without an intent's token, issued for exactly "
-                        "this tool, arguments, session and user's input, and used once");
+        WHAT(&decision, "true: nothing runs without an intent's token, issued for "
+                        "exactly this tool, arguments, session and user's input, and "
+                        "used once");
         WALL(&decision, "HMAC-SHA-256 by the key in the key directory; used nonces are "
                         "kept until they expire");
     }

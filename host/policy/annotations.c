@@ -1,7 +1,7 @@
 /*
  * Annotations.  CKP leaves them to whoever writes them and forbids a runtime to act on
- * those of others; the ones that begin with "nacre/" are ours, and a misspelt one would be
- * a guard that is not there.  The document is untrusted.
+ * those of others; the ones that begin with "nacre/" are ours, and a misspelt one would
+ * be a guard that is not there.  The document is untrusted.
  */
 #include <stddef.h>
 #include <string.h>

@@ -194,8 +194,8 @@ static enum nacre_status scan_stdin(const struct nacre_engine *engine,
     if (isatty(request->input_fd)) {
         result->input.stdin_unscanned = true;
         return policy->input.mode == NACRE_INPUT_STRICT
-                   ? deny_stdin(policy, "stdin is a terminal, and can't be scanned before "
-                                        "the tool starts",
+                   ? deny_stdin(policy, "stdin is a terminal, and can't be scanned "
+                                        "before the tool starts",
                                 "give the input as a file: --stdin FILE", result, err)
                    : NACRE_OK;
     }

@@ -98,7 +98,7 @@ static void a_token_holds_for_the_call_it_was_issued_for(void **state)
 static const struct {
     const char *argv[4], *arguments[3], *invoke, *session, *input, *what;
 } other_calls[] = {
-    { { "/usr/bin/git", "push", "origin" }, { NULL }, NULL, "s", "push it", "the tool is" },
+    { { "/bin/git", "push", "origin" }, { NULL }, NULL, "s", "push it", "the tool is" },
     { { "sh", "push", "origin" }, { NULL }, NULL, "s", "push it", "the tool is" },
     { { "git", "push" }, { NULL }, NULL, "s", "push it", "the arguments are" },
     { { "git", "push", "evil" }, { NULL }, NULL, "s", "push it", "the arguments are" },
@@ -108,7 +108,7 @@ static const struct {
     { { "git", "push", "origin" }, { "-f" }, NULL, "s", "push it", "the arguments are" },
     { { "git", "push", "origin" }, { "" }, NULL, "s", "push it", "the arguments are" },
     { { "git", "push", "origin" }, { NULL }, "f", "s", "push it", "the arguments are" },
-    { { "git", "push", "origin" }, { NULL }, NULL, "s", "push it!", "the user's input is" },
+    { { "git", "push", "origin" }, { NULL }, NULL, "s", "push!", "the user's input is" },
     { { "git", "push", "origin" }, { NULL }, NULL, "s", "", "the user's input is" },
     { { "git", "push", "origin" }, { NULL }, NULL, "s", NULL, "the user's input is" },
     { { "git", "push", "origin" }, { NULL }, NULL, "t", "push it", "the session is" },

@@ -1,4 +1,4 @@
-/* What explain says of the input scan and of intents: one line for each that is written. */
+/* What explain says of the input scan and of intents: a line for each that is written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -9,9 +9,9 @@
 #include "nacre/policy.h"
 
 /*
- * The scan of what a tool is given: its arguments and its input.  One table of rules, each
- * with a score that counts once however often it is found; the sum makes it safe, suspect
- * or an attack.
+ * The scan of what a tool is given: its arguments and its input.  One table of rules,
+ * each with a score that counts once however often it is found; the sum makes it safe,
+ * suspect or an attack.
  *
  * It is a smoke detector, not a wall: who rephrases passes.  The sandbox is the wall.
  * What it reads through: letter case, full-width letters, blanks of any kind and number,
@@ -23,10 +23,10 @@
 /* The annotations of a CKP policy (metadata.annotations) that say struct nacre_policy's
  * `input`; every other one that begins with NACRE_ANNOTATION is an error. */
 #define NACRE_ANNOTATION "nacre/"
-#define NACRE_ANNOTATION_SCAN NACRE_ANNOTATION "input-scan"         /* off, on, strict */
-#define NACRE_ANNOTATION_SUSPECT NACRE_ANNOTATION "on-suspect"      /* allow, warn, block */
-#define NACRE_ANNOTATION_ATTACK NACRE_ANNOTATION "on-attack"        /* the same */
-#define NACRE_ANNOTATION_INTENT NACRE_ANNOTATION "require-intent"   /* "true", "false" */
+#define NACRE_ANNOTATION_SCAN NACRE_ANNOTATION "input-scan"       /* off, on, strict */
+#define NACRE_ANNOTATION_SUSPECT NACRE_ANNOTATION "on-suspect"    /* allow, warn, block */
+#define NACRE_ANNOTATION_ATTACK NACRE_ANNOTATION "on-attack"      /* the same */
+#define NACRE_ANNOTATION_INTENT NACRE_ANNOTATION "require-intent" /* "true", "false" */
 
 #define NACRE_INPUT_CLASS_MAP(X) \
     X(NONE, "none")              /* nothing was scanned */ \
@@ -50,7 +50,7 @@ const char *nacre_input_action_name(enum nacre_input_action action);
 #define NACRE_INPUT_STRICT_ATTACK 50
 
 #define NACRE_INPUT_RULES_MAX 32
-#define NACRE_INPUT_BYTES_MAX ((size_t)64 << 20) /* of a tool's stdin, when it is scanned */
+#define NACRE_INPUT_BYTES_MAX ((size_t)64 << 20) /* of a stdin that is scanned */
 
 struct nacre_input_hit {
     const char *rule;   /* its name; static */
@@ -80,7 +80,7 @@ enum nacre_input_class nacre_input_scan_class(const struct nacre_input_scan *sca
 /* The hit with the highest score, the first of them; NULL when there is none. */
 const struct nacre_input_hit *nacre_input_scan_worst(const struct nacre_input_scan *scan);
 
-/* What becomes of a class under a policy: unsaid, a suspect is told, an attack blocked. */
+/* What becomes of a class by a policy; unsaid, a suspect is told, an attack blocked. */
 enum nacre_input_action nacre_input_action(const struct nacre_policy *policy,
                                            enum nacre_input_class class);
 
