@@ -75,9 +75,10 @@ typedef void door_dialed(struct door_client *client, enum nacre_http_code code,
 void door_tunnel_dial(struct door_client *client, door_dialed *dialed);
 /* What is in `in` and all that follows goes through, both ways. */
 void door_tunnel_open(struct door_client *client);
-/* Frees `tunnel` and records what went through it; NULL is fine.  When it never opened,
- * that is for who refused it to record. */
+/* Frees `tunnel` and records what went through it, also when that is nothing: a host was
+ * called.  The second leaves the record to who refused it.  NULL is fine for both. */
 void door_tunnel_end(struct door_client *client);
+void door_tunnel_drop(struct door_client *client);
 
 /* ---- refusals (refuse.c) ---- */
 

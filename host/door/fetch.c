@@ -113,6 +113,23 @@ void fetch_deny(struct door_fetch *fetch, enum nacre_http_code code,
         fetch_fail(fetch, code, "%s", verdict->text);
 }
 
+bool fetch_hold(struct door_fetch *fetch)
+{
+    struct door_fetcher *fetcher = fetch->door->fetcher;
+
+    fetcher->held_bytes += fetch->pending.size - fetch->held;
+    fetch->held = fetch->pending.size;
+    return fetcher->held_bytes <= FETCH_HELD_MAX;
+}
+
+static void forget_pending(struct door_fetch *fetch)
+{
+    if (fetch->pending.size > FETCH_PENDING_BYTES)
+        nacre_buf_clear(&fetch->pending); /* so much room is not kept */
+    fetch->pending.size = fetch->pending_at = 0;
+    (void)fetch_hold(fetch);
+}
+
 static void keep_record(struct door_fetch *fetch)
 {
     if (fetch->recorded)
@@ -141,6 +158,21 @@ static bool tell_answer(struct door_fetch *fetch)
     return fetcher->current == fetch;
 }
 
+/* The next packet waits while the owner does, and comes when there is room again. */
+static void pace(struct door_fetch *fetch)
+{
+    bool waits = fetch->pending.size - fetch->pending_at >= FETCH_PENDING_BYTES;
+
+    if (fetch->pending_at == fetch->pending.size)
+        forget_pending(fetch);
+    else if (!waits)
+        return;
+    if (!fetch->easy || waits == fetch->curl_waits)
+        return;
+    fetch->curl_waits = waits;
+    (void)curl_easy_pause(fetch->easy, waits ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+}
+
 static bool tell_body(struct door_fetch *fetch)
 {
     struct door_fetcher *fetcher = fetch->door->fetcher;
@@ -156,13 +188,7 @@ static bool tell_body(struct door_fetch *fetch)
         if (fetcher->current != fetch)
             return false;
     }
-    if (fetch->pending_at == fetch->pending.size) {
-        fetch->pending.size = fetch->pending_at = 0;
-        if (fetch->curl_waits && fetch->easy) {
-            fetch->curl_waits = false;
-            (void)curl_easy_pause(fetch->easy, CURLPAUSE_CONT);
-        }
-    }
+    pace(fetch);
     return true;
 }
 
@@ -349,7 +375,7 @@ static void deadline_due(struct door_timer *timer)
         (struct door_fetch *)((char *)timer - offsetof(struct door_fetch, deadline));
 
     if (fetch->state == FETCH_OVER) { /* what the owner has not taken by now is lost */
-        fetch->pending.size = fetch->pending_at = 0;
+        forget_pending(fetch);
         fetch_queue(fetch);
     }
     fetch_fail(fetch, NACRE_HTTP_TIMED_OUT,
@@ -425,6 +451,7 @@ void door_fetch_free(struct door_fetch *fetch)
         keep_record(fetch);
     }
     fetch_forget_answer(fetch);
+    forget_pending(fetch);
     nacre_buf_clear(&fetch->headers);
     nacre_buf_clear(&fetch->body);
     nacre_buf_clear(&fetch->pending);

@@ -64,6 +64,7 @@ struct door_fetch {
     bool told_answer, owner_waits, curl_waits;
     struct nacre_buf pending;  /* body, scrubbed; from pending_at on not told */
     size_t pending_at;
+    size_t held;               /* of it, in the count of all that is held */
     bool body_over;
     enum nacre_http_code code;
     char text[512];
@@ -72,6 +73,7 @@ struct door_fetch {
 };
 
 #define FETCH_PENDING_BYTES ((size_t)256 << 10) /* when as much waits, libcurl does */
+#define FETCH_HELD_MAX ((size_t)256 << 20)      /* of all of them together */
 #define FETCH_DROPPED_BYTES ((size_t)64 << 10) /* of a redirect's body, until it is cut */
 
 /* ---- fetch.c ---- */
@@ -84,10 +86,13 @@ struct door_fetcher {
     struct door_timer soon;     /* something is queued */
     struct door_fetch *first, *last;
     struct door_fetch *current; /* whose owner is being told; NULL once it is freed */
+    size_t held_bytes;          /* of bodies that came and were not told */
 };
 
 /* It has something to do, from the loop. */
 void fetch_queue(struct door_fetch *fetch);
+/* What is pending is counted anew; false when that is too much for all of them. */
+bool fetch_hold(struct door_fetch *fetch);
 /* Settles how it ends; the first time counts. */
 void fetch_fail(struct door_fetch *fetch, enum nacre_http_code code, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));

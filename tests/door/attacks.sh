@@ -151,6 +151,15 @@ done
 passes "N14 same host" "${hosts[@]}" "${secret[@]}" --quiet GET "$(to 302 /echo)" "${guest[@]}"
 is "N14 same host keeps it" "$(count_events event=request path=/echo \
     'header:authorization=Bearer value-of-the-key')" 1
+# A server that leads where the guest wants, with what it was given.
+for text in '{{secret:KEY}}' '%7B%7Bsecret:KEY%7D%7D' 'x%26y={{secret:KEY}}'; do
+    ask "${hosts[@]}" "${secret[@]}" GET "$(to 302 "https://other.example.org/?k=$text")"
+    is "N14 onward by the server: $text" "$(code)" leak
+    is "N14 $text: the first host" "$(count_events event=request path=/redirect)" 1
+    is "N14 $text: and no other" "$(count_events event=request host=other.example.org)" 0
+done
+passes "N14 onward at the same host" "${hosts[@]}" "${secret[@]}" --quiet GET \
+    "$(to 302 '/echo?k={{secret:KEY}}')"
 
 # ---- N18, N30: nothing of the host's, nothing remembered ----
 passes N18 "${hosts[@]}" --quiet GET https://api.example.com/auth-required

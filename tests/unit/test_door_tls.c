@@ -115,6 +115,33 @@ static void a_tunnel_carries_both_ways_and_is_counted(void **state)
     close(server);
 }
 
+/* A host was called, which says something by itself. */
+static void a_tunnel_that_is_left_before_its_hello_is_counted_once(void **state)
+{
+    static const char *const said[] = { "", "\x16\x03\x01", "GET / HTTP/1.1\r\n" };
+    static const char *const codes[] = { "timed-out", "timed-out", "not-tls" };
+    uint16_t port;
+    int server = serve_tunnel(&port);
+
+    (void)state;
+    for (uint32_t i = 0; i < NACRE_COUNT(said); i++) {
+        int fd = connected(port), far = accepted(server);
+
+        door_world_say(fd, said[i]);
+        door_world_settle();
+        close(fd);
+        door_world_settle();
+        assert_true(door_world_is_closed(far));
+        assert_int_equal(world.door.done->egress_seen, i + 1);
+        assert_string_equal(last_record()->method, "CONNECT");
+        assert_string_equal(last_record()->host, "tunnel.example");
+        assert_string_equal(last_record()->code, codes[i]);
+        assert_int_equal(last_record()->bytes_sent, 0);
+        close(far);
+    }
+    close(server);
+}
+
 static void a_tool_that_does_not_read_holds_the_server_up(void **state)
 {
     static char big[PIECE];
@@ -594,6 +621,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, door_world_open, door_world_close)
     const struct CMUnitTest tests[] = {
         T(a_tunnel_carries_both_ways_and_is_counted),
+        T(a_tunnel_that_is_left_before_its_hello_is_counted_once),
         T(a_tool_that_does_not_read_holds_the_server_up),
         T(a_server_is_not_heard_before_the_hello),
         T(a_hello_that_does_not_fit_never_reaches_the_server),
