@@ -38,11 +38,12 @@ bool nacre_base64_read(enum nacre_base64 alphabet, const char *text, size_t leng
     uint8_t *to = ret_bytes;
     uint32_t group = 0;
     unsigned bits = 0;
-    size_t count = 0;
+    size_t count = 0, whole = length;
 
-    for (size_t padding = 0; padding < 2 && length > 0 && text[length - 1] == '=';
-         padding++)
+    while (whole - length < 2 && length > 0 && text[length - 1] == '=')
         length--;
+    if (length < whole && whole % 4 != 0)
+        return false;
     for (size_t i = 0; i < length; i++) {
         const char *digit = text[i] ? strchr(digits[alphabet], text[i]) : NULL;
 
