@@ -131,9 +131,11 @@ void nacre_intent_seal(const uint8_t key[NACRE_KEY_BYTES],
     assert(at == payload.bytes + sizeof(payload.bytes));
 
     digest = mac(key, &payload);
-    text += nacre_base64_write(NACRE_BASE64_URL, payload.bytes, sizeof(payload.bytes), text);
+    text += nacre_base64_write(NACRE_BASE64_URL, payload.bytes, sizeof(payload.bytes),
+                               text);
     *text++ = '.';
-    text += nacre_base64_write(NACRE_BASE64_URL, digest.bytes, sizeof(digest.bytes), text);
+    text += nacre_base64_write(NACRE_BASE64_URL, digest.bytes, sizeof(digest.bytes),
+                               text);
     *text = '\0';
 }
 

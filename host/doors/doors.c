@@ -13,7 +13,7 @@
 
 #define IDLE_MAX 8
 #define OPEN_MS 15000
-#define END_MS 10000
+#define END_MS 3000
 
 struct nacre_door {
     struct nacre_door *next;  /* among the idle, the one used last first */
@@ -27,8 +27,8 @@ struct nacre_door {
 
 struct nacre_doors {
     pthread_mutex_t lock;
-    char path[DOOR_PATH];        /* of nacre-door; "": it is `missing` */
-    struct nacre_error missing;
+    char *program;               /* whose neighbour nacre-door is; NULL: this one's */
+    char path[DOOR_PATH];        /* of nacre-door; "": nobody has needed it yet */
     bool checked;
     uint8_t secret_key[32];      /* so that no digest of a secret's value is ever kept */
     struct nacre_door *idle;
@@ -64,11 +64,14 @@ enum nacre_status nacre_doors_new(const struct nacre_doors_options *options,
         free(doors);
         return status;
     }
+    if (options && options->program) {
+        doors->program = strdup(options->program);
+        if (!doors->program) {
+            free(doors);
+            return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for doors");
+        }
+    }
     (void)pthread_mutex_init(&doors->lock, NULL);
-    /* That it is not there matters when a run needs one. */
-    if (door_process_find(options ? options->program : NULL, doors->path,
-                          &doors->missing) != NACRE_OK)
-        doors->path[0] = '\0';
     *ret_doors = doors;
     return NACRE_OK;
 }
@@ -85,25 +88,29 @@ void nacre_doors_free(struct nacre_doors *doors)
     }
     (void)pthread_mutex_destroy(&doors->lock);
     explicit_bzero(doors->secret_key, sizeof(doors->secret_key));
+    free(doors->program);
     free(doors);
 }
 
-static enum nacre_status found(const struct nacre_doors *doors, struct nacre_error *err)
+/* Looked for when it is first needed: a run without a network pays nothing. */
+static enum nacre_status find_locked(struct nacre_doors *doors, struct nacre_error *err)
 {
-    if (doors->path[0])
-        return NACRE_OK;
-    *err = doors->missing;
-    return err->status;
+    enum nacre_status status = NACRE_OK;
+
+    if (!doors->path[0])
+        status = door_process_find(doors->program, doors->path, err);
+    if (status != NACRE_OK)
+        doors->path[0] = '\0';
+    return status;
 }
 
 enum nacre_status nacre_doors_probe(struct nacre_doors *doors, struct nacre_error *err)
 {
-    enum nacre_status status = found(doors, err);
+    enum nacre_status status;
 
-    if (status != NACRE_OK)
-        return status;
     (void)pthread_mutex_lock(&doors->lock);
-    if (!doors->checked)
+    status = find_locked(doors, err);
+    if (status == NACRE_OK && !doors->checked)
         status = door_process_check(doors->path, err);
     doors->checked = status == NACRE_OK;
     (void)pthread_mutex_unlock(&doors->lock);
@@ -321,10 +328,13 @@ enum nacre_status nacre_doors_get(struct nacre_doors *doors,
                                   struct nacre_door **ret_door, struct nacre_error *err)
 {
     struct nacre_digest key = key_of(doors, plan, tool, request->granted);
-    enum nacre_status status = found(doors, err);
+    enum nacre_status status;
     struct nacre_door *door;
 
     assert(nacre_egress_is_open(&plan->egress));
+    (void)pthread_mutex_lock(&doors->lock);
+    status = find_locked(doors, err);
+    (void)pthread_mutex_unlock(&doors->lock);
     if (status != NACRE_OK)
         return status;
     while ((door = take_idle(doors, &key))) {

@@ -37,8 +37,8 @@ struct nacre_url {
     char target[NACRE_URL_BYTES_MAX + 1]; /* path and query, never empty, no fragment */
 };
 
-/* http and https alone; no userinfo, no control characters, blanks or bytes beyond ASCII,
- * no backslash, no fragment. */
+/* http and https alone; no userinfo, control characters, blanks, backslash or fragment,
+ * and nothing beyond ASCII but letters of the host's name. */
 NACRE_MUST_CHECK enum nacre_status nacre_url_parse(const char *text, size_t length,
                                                    struct nacre_url *ret_url,
                                                    struct nacre_error *err);
