@@ -49,7 +49,8 @@ is "capabilities" "$(field CapEff) $(field CapPrm) $(field CapAmb)" \
     "0000000000000000 0000000000000000 0000000000000000"
 is "threads" "$(field Threads)" 1
 is "core" "$(awk '/^Max core file size/ { print $5, $6 }' "/proc/$door/limits")" "0 0"
-is "locked memory" "$(($(sed -n 's/^VmLck:[[:space:]]*\([0-9]*\).*/\1/p' \
+# The address sanitizer takes mlock() away, and keeps what is freed.
+[[ ${NACRE_SANITIZED:-} ]] || is "locked memory" "$(($(sed -n 's/^VmLck:[[:space:]]*\([0-9]*\).*/\1/p' \
     "/proc/$door/status") > 0))" 1
 # 0 to 3, epoll, the guest's line and the connection; a name server's may be there yet.
 is "few open files" "$(($(ls "/proc/$door/fd" | wc -l) <= 9))" 1
@@ -89,7 +90,7 @@ while [[ -e /proc/$door ]] && (($(count_requests) < 1300)); do
     sleep 0.2
 done
 wait "$client"
-is "memory grows by $before to $after" "$((${after% kB} - ${before% kB} < 1500))" 1
+[[ ${NACRE_SANITIZED:-} ]] || is "memory grows by $before to $after" "$((${after% kB} - ${before% kB} < 1500))" 1
 
 is "nothing is left" "$(pgrep -c -P $$ nacre-door || true)" 0
 is "the value is in no file" "$(grep -rlF "$secret" "$NACRE_NET_FILES" | wc -l)" 0
