@@ -98,7 +98,7 @@ static void leak_detection(struct draft *draft)
         .rule = RULE_LEAKS,
         .place = scan->place,
         .verdict = NACRE_VERDICT_NOTE,
-        .what = "false: nothing that leaves is scanned",
+        .what = "false: requests are not scanned; output, for a run's secrets alone",
     };
 
     draft->plan->leak_scan = scan->on;
