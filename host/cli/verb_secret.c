@@ -427,9 +427,9 @@ const struct cli_verb cli_verb_secret = {
     .operands = "[list | set NAME | rm NAME | grant NAME | rotate | tokens |\n"
                 "       token NAME | revoke SCOPE|ID | accept]",
     .about =
-        "set reads the value from stdin or --file, less one newline at its end. A\n"
-        "secret that is granted to nobody can't be used, and one without hosts can't be\n"
-        "sent. rotate takes a new key and seals all with it. token issues a stand-in\n"
+        "set reads the value from stdin or --file, less one newline at its end, and adds\n"
+        "--host and --grant to what is there. A secret that is granted to nobody can't be\n"
+        "used, one without hosts can't be sent. rotate takes a new key and seals all with it. token issues a stand-in\n"
         "that the egress engine exchanges at its hosts, for a session or an agent;\n"
         "revoke ends it. A vault that was restored or moved is refused until accept.\n"
         "The key is a file beside the audit log's; or the key of the kernel's keyring\n"
