@@ -429,11 +429,12 @@ const struct cli_verb cli_verb_secret = {
     .about =
         "set reads the value from stdin or --file, less one newline at its end, and adds\n"
         "--host and --grant to what is there. A secret that is granted to nobody can't be\n"
-        "used, one without hosts can't be sent. rotate takes a new key and seals all with it. token issues a stand-in\n"
-        "that the egress engine exchanges at its hosts, for a session or an agent;\n"
-        "revoke ends it. A vault that was restored or moved is refused until accept.\n"
-        "The key is a file beside the audit log's; or the key of the kernel's keyring\n"
-        "that NACRE_VAULT_KEYRING names; or, for CI, 64 hex digits in NACRE_VAULT_KEY.",
+        "used, one without hosts can't be sent. rotate takes a new key and seals all with\n"
+        "it. token issues a stand-in that the door exchanges at its hosts, for a session\n"
+        "or an agent; revoke ends it. A vault that was restored or moved is refused until\n"
+        "accept. The key is a file beside the audit log's; or the key of the kernel's\n"
+        "keyring that NACRE_VAULT_KEYRING names; or, for CI, 64 hex digits in\n"
+        "NACRE_VAULT_KEY.",
     .example =
         "  nacre secret set github --host api.github.com --grant policy:ci <token.txt\n"
         "  nacre run --policy ci --secret github tool.wasm",
