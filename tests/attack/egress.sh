@@ -172,6 +172,37 @@ N14_a_server_that_passes_a_secret_on() {
   expect_out_lacks value-of-the-key
 }
 
+# A run that was given a stand-in has that and its time, not the secret's name.
+S10_a_token_is_no_leave_to_name_the_secret() {
+  network process process.yaml allowlist api.example.com
+  sed -i 's/^  resource/    secrets: {injection: host-boundary}\n  resource/' process.yaml
+  printf 'value-of-the-key' >value
+  run secret set KEY --file value --host api.example.com --grant any
+  expect_status 0
+  local text='
+    curl -s -H "X-Key: $KEY" http://api.example.com/in-time
+    sleep 1.5
+    curl -s -H "X-Key: $KEY" http://api.example.com/late
+    curl -s -H "X-Key: {{secret:KEY}}" http://api.example.com/named'
+  net_reset
+  run run --policy process.yaml --token KEY --token-ttl-ms 1200 -- sh -c "$text"
+  expect_out_has "token for secret KEY has expired"
+  expect_out_has "no secret of the name KEY"
+  is "in its time" "$(count_events event=request path=/in-time \
+    header:x-key=value-of-the-key)" 1
+  is "requests in all" "$(count_requests)" 1
+  # Nor has one of a session in which somebody else's token lives.
+  run secret token KEY --scope session:s
+  expect_status 0
+  net_reset
+  run run --policy process.yaml --session s -- sh -c "$text"
+  is "requests with the value" "$(count_events event=request \
+    header:x-key=value-of-the-key)" 0
+  # Asked for by name as well, both are good.
+  run run --policy process.yaml --secret KEY --token KEY -- sh -c "$text"
+  is "by name" "$(count_events event=request path=/named header:x-key=value-of-the-key)" 1
+}
+
 N13_https_never_goes_down_to_http() {
   both allowlist api.example.com
   ask wasm 'https://api.example.com/redirect?to=http://api.example.com/x'
