@@ -456,8 +456,23 @@ time.sleep(60)' "$bomb"
   until_true 2 is_gone "$door" || fail "the door stays"
 }
 
+N41_what_a_server_did_not_answer_is_not_sent_again() {
+  both allowlist api.example.com
+  net_reset
+  run run --json --policy wasm.yaml "$GUEST" -n 2 -X POST -d body http://api.example.com/once
+  expect_out_has "Whether it took the request is not known"
+  expect_out_has '"egress_seen":2'
+  is "what was posted" "$(count_events event=request method=POST)" 2
+  # What only reads is, and counts as often as it was sent.
+  net_reset
+  run run --json --policy wasm.yaml "$GUEST" -n 2 http://api.example.com/once
+  expect_status 0
+  expect_out_has '"egress_seen":3'
+  is "what was read" "$(count_requests)" 3
+}
+
 # Whoever is called is told, also when nothing is said to it.
-N38_calls_without_a_word_are_told() {
+N42_calls_without_a_word_are_told() {
   network process process.yaml allowlist api.example.com
   net_reset
   run run --json --policy process.yaml -- python3 -c '
