@@ -66,6 +66,11 @@ void door_proxy_end(struct door_client *client); /* frees `talk`; NULL is fine *
 /* tls.c: a hello, and what comes of it. */
 void door_hello_begin(struct door_client *client);
 
+/* tunnel.c: has the name, which is asked for and said in clear, a secret in it?  Then the
+ * verdict says so. */
+bool door_tunnel_leaks(struct door *door, const char *host,
+                       struct nacre_egress_verdict *ret_verdict);
+
 /*
  * tunnel.c: looks the client's host up and connects; then `dialed` is called once, later,
  * with the code OK or why not, in a word and in a sentence; that is in the records then.

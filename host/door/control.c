@@ -68,7 +68,8 @@ static void add_egress(struct door *door, uint32_t last, const char *bytes, size
         door->secrets[i].name = door->egress.secrets[i].name;
 }
 
-static void add_secret(struct door *door, uint32_t index, const char *bytes, size_t count)
+static void add_secret(struct door *door, uint32_t index, bool by_token,
+                       const char *bytes, size_t count)
 {
     struct door_secret *secret;
 
@@ -84,6 +85,7 @@ static void add_secret(struct door *door, uint32_t index, const char *bytes, siz
                    "memory (ulimit -l)");
     memcpy(secret->value, bytes, count);
     secret->count = count;
+    secret->by_token = by_token;
 }
 
 static void add_tokens(struct door *door, bool more, const char *bytes, size_t count)
@@ -248,7 +250,10 @@ static void obey(struct door *door, const struct nacre_door_control *head,
         fail(door, "the door was told something out of turn");
     switch (head->order) {
     case NACRE_DOOR_EGRESS: add_egress(door, head->number, bytes, count); break;
-    case NACRE_DOOR_SECRET: add_secret(door, head->number, bytes, count); break;
+    case NACRE_DOOR_SECRET:
+    case NACRE_DOOR_TOKEN_SECRET:
+        add_secret(door, head->number, head->order == NACRE_DOOR_TOKEN_SECRET, bytes, count);
+        break;
     case NACRE_DOOR_TOKENS: add_tokens(door, head->number != 0, bytes, count); break;
     case NACRE_DOOR_OPEN: open_door(door, head->number); break;
     case NACRE_DOOR_SERVE: serve(door, head->number, fd); break;
@@ -287,7 +292,7 @@ static bool receive(struct door *door)
     if ((size_t)got < sizeof(head) || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
         fail(door, "the door was told half of something");
     obey(door, &head, control.packet, (size_t)got - sizeof(head), fd_of(&message));
-    if (head.order == NACRE_DOOR_SECRET)
+    if (head.order == NACRE_DOOR_SECRET || head.order == NACRE_DOOR_TOKEN_SECRET)
         explicit_bzero(control.packet, (size_t)got - sizeof(head));
     return true;
 }

@@ -21,6 +21,7 @@ struct door_secret {
     const char *name; /* as in egress.secrets, at the same index */
     unsigned char *value; /* locked memory */
     size_t count;
+    bool by_token; /* a placeholder does not stand for it */
 };
 
 struct door_token {

@@ -47,6 +47,7 @@ struct door_fetch {
     struct door_locked lines;
     struct door_locked line_url;
     CURLcode result;
+    bool is_sent;              /* what follows would be libcurl trying again */
     bool address_refused;      /* the last check stopped a socket or a request */
 
     /* its answer */

@@ -171,7 +171,8 @@ static bool scan_all(struct door_fetch *fetch)
         return false;
     if (fetch->record.hops > 0)
         return true; /* the rest is what it was on the first hop */
-    return scan_fields(fetch) &&
+    return scan(fetch, leaks, "method", fetch->method, strlen(fetch->method), false) &&
+           scan_fields(fetch) &&
            scan(fetch, leaks, "body", fetch->body.bytes, fetch->body.size, false);
 }
 

@@ -68,6 +68,35 @@ static curl_socket_t open_socket(void *data, curlsocktype purpose,
                   address->protocol);
 }
 
+/*
+ * A server closed a connection that was used before, without an answer, and libcurl takes
+ * another.  What changes something may have been done by then: it is not sent twice.  The
+ * rest is another request.
+ */
+static bool may_repeat(struct door_fetch *fetch)
+{
+    static const char *const harmless[] = { "GET", "HEAD", "OPTIONS" };
+    struct nacre_egress_record first = fetch->record;
+    char text[256];
+
+    for (size_t i = 0; i < NACRE_COUNT(harmless); i++) {
+        if (strcmp(fetch->method, harmless[i]) != 0)
+            continue;
+        (void)snprintf(first.code, sizeof(first.code), "%s",
+                       door_code_name(NACRE_HTTP_PROTOCOL));
+        door_record(fetch->door, &first);
+        if (door_admit(fetch->door, text, sizeof(text)))
+            return true;
+        fetch_fail(fetch, NACRE_HTTP_TOO_MANY, "%s", text);
+        return false;
+    }
+    fetch_fail(fetch, NACRE_HTTP_PROTOCOL,
+               "%.200s closed the connection without an answer. Whether it took the "
+               "request is not known: look before you send it again.",
+               fetch->url.host);
+    return false;
+}
+
 /* Before any byte of the request, also on a connection that is used again. */
 static int before_request(void *data, char *remote, char *local, int remote_port,
                           int local_port)
@@ -81,9 +110,10 @@ static int before_request(void *data, char *remote, char *local, int remote_port
         fetch->address_refused = true;
         return CURL_PREREQFUNC_ABORT;
     }
-    if (!may_reach(fetch, &to, (unsigned)remote_port) || !fetch->door->running)
+    if (!may_reach(fetch, &to, (unsigned)remote_port) || !fetch->door->running ||
+        (fetch->is_sent && !may_repeat(fetch)))
         return CURL_PREREQFUNC_ABORT;
-    fetch->record.sent = true;
+    fetch->record.sent = fetch->is_sent = true;
     return CURL_PREREQFUNC_OK;
 }
 
@@ -346,6 +376,7 @@ void fetch_send(struct door_fetch *fetch)
                    "The request can't be made: memory for it can't be had or locked.");
         return;
     }
+    fetch->is_sent = false;
     fetch->state = FETCH_SENDING;
     if (curl_multi_add_handle(fetcher->multi, fetch->easy) != CURLM_OK)
         fetch_fail(fetch, NACRE_HTTP_INTERNAL, "libcurl does not take the request.");

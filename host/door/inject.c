@@ -151,7 +151,8 @@ static enum nacre_http_code find_named(const struct door *door, const struct sta
     for (uint32_t i = 0; i < door->secret_count; i++) {
         const struct door_secret *secret = &door->secrets[i];
 
-        if (secret->value && strlen(secret->name) == in->name_size &&
+        if (secret->value && !secret->by_token &&
+            strlen(secret->name) == in->name_size &&
             memcmp(secret->name, in->name, in->name_size) == 0) {
             *ret_index = i;
             return NACRE_HTTP_OK;

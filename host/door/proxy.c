@@ -179,6 +179,10 @@ static void connect_asked(struct door_client *client)
     }
     switch (verdict.way) {
     case NACRE_WAY_TUNNEL:
+        if (door_tunnel_leaks(client->door, head->url.host, &verdict)) {
+            deny(client, &verdict);
+            return;
+        }
         fix_host(client, &head->url);
         if (door_admit(client->door, text, sizeof(text))) {
             client->talk->stage = STAGE_ASKED;

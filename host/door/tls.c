@@ -125,7 +125,8 @@ static void judge(struct door_client *client, const char *name)
     struct nacre_egress_verdict verdict;
 
     nacre_egress_judge(&client->door->egress, name, 443, &verdict);
-    if (!verdict.allowed) {
+    if (!verdict.allowed || (verdict.way == NACRE_WAY_TUNNEL &&
+                             door_tunnel_leaks(client->door, name, &verdict))) {
         deny(client, ALERT_UNRECOGNIZED_NAME, name, &verdict);
         return;
     }

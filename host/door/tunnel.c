@@ -78,6 +78,21 @@ void door_tunnel_drop(struct door_client *client)
 
 /* ---- dialling ---- */
 
+bool door_tunnel_leaks(struct door *door, const char *host,
+                       struct nacre_egress_verdict *ret_verdict)
+{
+    struct nacre_leak_counts counts = { 0 };
+
+    if (!door->leaks ||
+        !door_leaked(door, &counts,
+                     nacre_leaks_find(door->leaks, host, strlen(host), &counts)))
+        return false;
+    door_verdict(ret_verdict, "leak", "capabilities.secrets.leak_detection",
+                 "the name of the host has a secret in it (%.31s), and may not leave",
+                 counts.first);
+    return true;
+}
+
 static void try_next(struct door_tunnel *tunnel);
 
 /* `word`: of a denial that is already kept; NULL: the code's. */

@@ -146,6 +146,7 @@ static struct nacre_digest key_of(const struct nacre_doors *doors,
         const struct nacre_secret *secret = &granted->items[i];
 
         nacre_hash_add_text(&hasher, secret->name);
+        nacre_hash_add_u64(&hasher, secret->by_token);
         if (!secret->value)
             continue;
         digest = nacre_hmac(doors->secret_key, sizeof(doors->secret_key), secret->value,
@@ -224,8 +225,9 @@ static enum nacre_status tell_secrets(const struct nacre_door *door,
         uint32_t place = place_of(egress, secret->name);
 
         if (place != UINT32_MAX && secret->value)
-            status = tell(door, NACRE_DOOR_SECRET, place, secret->value, secret->count,
-                          err);
+            status = tell(door,
+                          secret->by_token ? NACRE_DOOR_TOKEN_SECRET : NACRE_DOOR_SECRET,
+                          place, secret->value, secret->count, err);
     }
     return status;
 }

@@ -134,6 +134,37 @@ static void report(struct walk *walk, const struct nacre_leak_counts *counts,
     tell(walk, "leak-in-file", text);
 }
 
+static void count(struct walk *walk, const struct nacre_leak_counts *counts)
+{
+    walk->counts->values += counts->values;
+    walk->counts->blocked += counts->blocked;
+    walk->counts->redacted += counts->redacted;
+    walk->counts->warned += counts->warned;
+}
+
+static bool is_leak(const struct nacre_leak_counts *counts)
+{
+    return counts->values + counts->blocked + counts->redacted > 0;
+}
+
+/* Its name, and where a link leads, are told and stay: others may go by them. */
+static void scan_name(struct walk *walk, int directory, const char *name,
+                      const struct stat *st)
+{
+    struct nacre_leak_counts counts = { 0 };
+    char target[PATH_BYTES_MAX];
+    ssize_t length = S_ISLNK(st->st_mode)
+                         ? readlinkat(directory, name, target, sizeof(target))
+                         : 0;
+
+    (void)nacre_leaks_find(walk->scanner, name, strlen(name), &counts);
+    if (length > 0)
+        (void)nacre_leaks_find(walk->scanner, target, (size_t)length, &counts);
+    count(walk, &counts);
+    if (is_leak(&counts))
+        report(walk, &counts, "has secrets in its name or in where it links to");
+}
+
 static void scan_file(struct walk *walk, int directory, const char *name)
 {
     NACRE_AUTO(nacre_leak_stream_guard) struct nacre_leak_stream *stream = NULL;
@@ -152,12 +183,9 @@ static void scan_file(struct walk *walk, int directory, const char *name)
     }
     walk->files_left--;
     counts = nacre_leak_stream_counts(stream);
-    walk->counts->warned += counts->warned;
-    if (counts->values + counts->blocked + counts->redacted == 0)
+    count(walk, counts);
+    if (!is_leak(counts))
         return;
-    walk->counts->values += counts->values;
-    walk->counts->blocked += counts->blocked;
-    walk->counts->redacted += counts->redacted;
     if (!is_text)
         report(walk, counts, "has secrets in it, and is no text that could be rewritten");
     else if (clean.size_max == 0)
@@ -234,6 +262,8 @@ static void walk_name(struct walk *walk, int directory, dev_t device, const char
     if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         is_out_of_reach(walk, &st))
         return;
+    if (is_changed(walk, &st))
+        scan_name(walk, directory, name, &st);
     if (S_ISREG(st.st_mode) && is_changed(walk, &st))
         scan_file(walk, directory, name);
     if (!S_ISDIR(st.st_mode) || st.st_dev != device)

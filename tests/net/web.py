@@ -9,6 +9,7 @@
   /huge?n=N            N bytes (64 MiB), with their length; /chunked?n=N in pieces
   /gzip-bomb?n=N       N zeros (256 MiB), compressed; /deflate-bomb likewise
   /big-headers?n=N     N bytes of header lines (256 KiB)
+  /once                answers a connection's first request, and closes at a further one
   /close-midway        promises 1000 bytes, sends 10 and goes
   /set-cookie          sets one; what came with it is in the log
   /auth-required       401 without an Authorization header
@@ -61,6 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.number = self.server.observer.new_connection()
         self.address, self.port = plain(self.request.getsockname()[0]), self.server.port
         self.sni = None
+        self.asked = 0
         self.server.observer.tell("connect", connection=self.number, address=self.address,
                                   port=self.port)
         if self.server.tls:
@@ -94,6 +96,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         body = self.read_body()
+        self.asked += 1
         parts = urllib.parse.urlsplit(self.path)
         self.server.observer.tell(
             "request", connection=self.number, address=self.address, port=self.port,
@@ -198,6 +201,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"ten bytes\n")
         self.close_connection = True
 
+    def once(self, _):
+        if self.asked > 1:
+            self.close_connection = True
+            return None
+        return self.send(b"once\n")
+
     def set_cookie(self, _):
         self.send(b"a cookie\n", Set_Cookie="session=cookie-of-the-first; Path=/")
 
@@ -229,7 +238,8 @@ ROUTES = [("/echo", Handler.echo), ("/redirect", Handler.redirect), ("/loop", Ha
           ("/drip", Handler.drip), ("/huge", Handler.huge), ("/chunked", Handler.chunked),
           ("/gzip-bomb", Handler.gzip_bomb), ("/deflate-bomb", Handler.deflate_bomb),
           ("/big-headers", Handler.big_headers), ("/close-midway", Handler.close_midway),
-          ("/set-cookie", Handler.set_cookie), ("/auth-required", Handler.auth_required),
+          ("/once", Handler.once), ("/set-cookie", Handler.set_cookie),
+          ("/auth-required", Handler.auth_required),
           ("/reflect", Handler.reflect), ("/raw", Handler.raw), ("/files/", Handler.files)]
 
 

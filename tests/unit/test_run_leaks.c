@@ -404,6 +404,8 @@ static void leave_files(void)
     write_file("work/binary", "\0hunter22", 9, 0600);
     assert_int_equal(symlink("../outside.txt", below("work/link")), 0);
     assert_int_equal(symlink("..", below("work/up")), 0);
+    assert_int_equal(symlink("hunter22", below("work/pointer")), 0);
+    assert_int_equal(mkdir(below("work/is-hunter22"), 0700), 0);
     assert_int_equal(mkfifo(below("work/fifo"), 0600), 0);
     assert_int_equal(link(below("work/new.txt"), below("work/other-name.txt")), 0);
 }
@@ -426,8 +428,12 @@ static void check_files(const struct nacre_result *result)
                         "/workspace/deep/er/new.txt: had secrets in it, which are "
                         "replaced (secret values 1, private keys 0, tokens 0)"));
     assert_true(is_told(result, "leak-in-file", "/workspace/binary", "is no text"));
-    assert_int_equal(result->denials_seen, 3);
-    assert_int_equal(result->leaks.values, 3);
+    assert_true(is_told(result, "leak-in-file", "/workspace/pointer", "where it links to"));
+    assert_true(is_told(result, "leak-in-file", "/workspace/is-[redacted:TOKEN]",
+                        "is-[redacted:TOKEN]: has secrets in its name"));
+    assert_int_equal(result->denials_seen, 5);
+    /* A name is found once more in the path and in the text of what is told. */
+    assert_int_equal(result->leaks.values, 5 + 2);
     assert_true(result->leak);
 }
 

@@ -109,6 +109,7 @@ static void a_token_is_its_digest_and_nowhere_kept(void **state)
     digest = nacre_hash(token, strlen(token));
     assert_true(nacre_digest_equal(&set->tokens[0].digest, &digest));
     assert_int_equal(set->tokens[0].secret, 0);
+    assert_true(set->items[0].by_token);
     assert_string_equal(set->items[0].name, "alpha");
     assert_string_equal(set->items[0].hosts[0], "api.example.com");
     assert_memory_equal(set->items[0].value, "value-of-alpha", 14);
@@ -186,6 +187,7 @@ static void without_a_run_nothing_is_opened_or_issued(void **state)
     (void)state;
     assert_int_equal(nacre_secrets_collect(vault, &asker, alpha, alpha, 1000, &set, &err),
                      NACRE_OK);
+    assert_false(set->items[0].by_token);
     assert_int_equal(set->count, 1);
     assert_null(set->items[0].value);
     assert_null(set->environment[0]);

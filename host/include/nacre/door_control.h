@@ -17,6 +17,7 @@ enum nacre_door_order {
     /* host to door */
     NACRE_DOOR_EGRESS = 1, /* a piece of the egress as JSON */
     NACRE_DOOR_SECRET, /* `number` is its place in egress.secrets; its value follows */
+    NACRE_DOOR_TOKEN_SECRET, /* the same, of one that tokens alone stand for */
     NACRE_DOOR_TOKENS, /* struct nacre_door_token each, instead of those there; `number`
                           not 0: further ones */
     NACRE_DOOR_OPEN,   /* `number` is NACRE_DOOR_BUILD; all is there: OPENED or FAILED */
@@ -51,7 +52,7 @@ struct nacre_door_totals {
 
 /* Changes with whatever the two say to each other. */
 #define NACRE_DOOR_BUILD                                                          \
-    ((uint32_t)(1 + 1000 * sizeof(struct nacre_denial) +                          \
+    ((uint32_t)(2 + 1000 * sizeof(struct nacre_denial) +                          \
                 8 * sizeof(struct nacre_egress_record) + sizeof(struct nacre_door_totals)))
 
 #define NACRE_DOOR_CONTROL_FD 3

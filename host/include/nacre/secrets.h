@@ -25,6 +25,7 @@ struct nacre_secret {
     const unsigned char *value; /* locked memory; NULL where only planning is asked for */
     size_t count;
     const char *assignment; /* "VARIABLE=value" around that value, terminated; or NULL */
+    bool by_token; /* the run has stand-ins for it alone: its name is good for nothing */
 };
 
 /* A stand-in that the door swaps for the value. */
