@@ -250,9 +250,9 @@ static void obey(struct door *door, const struct nacre_door_control *head,
         fail(door, "the door was told something out of turn");
     switch (head->order) {
     case NACRE_DOOR_EGRESS: add_egress(door, head->number, bytes, count); break;
-    case NACRE_DOOR_SECRET:
+    case NACRE_DOOR_SECRET: add_secret(door, head->number, false, bytes, count); break;
     case NACRE_DOOR_TOKEN_SECRET:
-        add_secret(door, head->number, head->order == NACRE_DOOR_TOKEN_SECRET, bytes, count);
+        add_secret(door, head->number, true, bytes, count);
         break;
     case NACRE_DOOR_TOKENS: add_tokens(door, head->number != 0, bytes, count); break;
     case NACRE_DOOR_OPEN: open_door(door, head->number); break;

@@ -73,8 +73,8 @@ static uint32_t item_of(const struct set *set, const char *name)
     return UINT32_MAX;
 }
 
-/* The item for this entry, a new one if need be, for tokens until it is asked for by name;
- * its value comes later. */
+/* The item for this entry, a new one if need be, for tokens until it is asked for by
+ * name; its value comes later. */
 static enum nacre_status add_item(struct collect *collect,
                                   const struct vault_entry *entry,
                                   const char *variable, uint32_t *ret_index,

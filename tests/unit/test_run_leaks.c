@@ -428,7 +428,8 @@ static void check_files(const struct nacre_result *result)
                         "/workspace/deep/er/new.txt: had secrets in it, which are "
                         "replaced (secret values 1, private keys 0, tokens 0)"));
     assert_true(is_told(result, "leak-in-file", "/workspace/binary", "is no text"));
-    assert_true(is_told(result, "leak-in-file", "/workspace/pointer", "where it links to"));
+    assert_true(is_told(result, "leak-in-file", "/workspace/pointer",
+                        "where it links to"));
     assert_true(is_told(result, "leak-in-file", "/workspace/is-[redacted:TOKEN]",
                         "is-[redacted:TOKEN]: has secrets in its name"));
     assert_int_equal(result->denials_seen, 5);
