@@ -424,7 +424,7 @@ door_of() {
 }
 
 N26_answers_that_nobody_reads() {
-  local peak bomb
+  local peak most bomb
   timeout_ms=9000 network process process.yaml allowlist api.example.com
   sed -i 's/^    shell:/    secrets: {leak_detection: {enabled: true}}\n    shell:/' process.yaml
   printf 'a-value-that-is-looked-for' >value
@@ -452,7 +452,9 @@ time.sleep(60)' "$bomb"
   finish
   expect_status 124
   checks=$((checks + 1))
-  ((peak > 0 && peak < 512 * 1024)) || fail "the door took $peak KiB"
+  # Under the address sanitizer what is freed stays for a while, and all has a margin.
+  most=$((512 * 1024 * ${NACRE_SANITIZED:+3 *} 1))
+  ((peak > 0 && peak < most)) || fail "the door took $peak KiB"
   until_true 2 is_gone "$door" || fail "the door stays"
 }
 
