@@ -85,7 +85,8 @@ static void door_kept(void *data)
 }
 
 /* A guest's line to a door that lets it reach one host. */
-static int open_line(const char *program, struct nacre_doors **ret_doors)
+static int open_line(const char *program, struct nacre_doors **ret_doors,
+                     struct nacre_door **ret_door)
 {
     static struct nacre_egress_host host;
     static struct nacre_plan plan;
@@ -93,7 +94,6 @@ static int open_line(const char *program, struct nacre_doors **ret_doors)
     struct nacre_secret_set none = { 0 };
     struct nacre_request request = { .granted = &none };
     struct nacre_tool tool = { 0 };
-    struct nacre_door *door;
     struct nacre_error err;
     int ends[2];
 
@@ -104,11 +104,11 @@ static int open_line(const char *program, struct nacre_doors **ret_doors)
     };
     if (nacre_egress_host_read("four.example.com", &host, &err) != NACRE_OK ||
         nacre_doors_new(&options, ret_doors, &err) != NACRE_OK ||
-        nacre_doors_get(*ret_doors, &plan, &tool, &request, &door, &err) != NACRE_OK ||
+        nacre_doors_get(*ret_doors, &plan, &tool, &request, ret_door, &err) != NACRE_OK ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 ||
-        nacre_door_serve(door, NACRE_DOOR_GUEST, ends[1], &err) != NACRE_OK ||
-        nacre_door_begin(door, "00", nacre_clock_ns() + 600 * NACRE_NS_PER_S, &err) !=
-            NACRE_OK)
+        nacre_door_serve(*ret_door, NACRE_DOOR_GUEST, ends[1], &err) != NACRE_OK ||
+        nacre_door_begin(*ret_door, "00", nacre_clock_ns() + 600 * NACRE_NS_PER_S,
+                         &err) != NACRE_OK)
         measure_die("no door: %s", err.text);
     return ends[0];
 }
@@ -116,21 +116,29 @@ static int open_line(const char *program, struct nacre_doors **ret_doors)
 int main(int argc, char **argv)
 {
     struct nacre_doors *doors;
+    struct nacre_door *door;
+    CURL *again, *kept;
     int line;
 
     if (argc != 3)
         measure_die("PROGRAM COUNT");
-    line = open_line(argv[1], &doors);
+    line = open_line(argv[1], &doors, &door);
     (void)curl_global_init(CURL_GLOBAL_ALL);
+    again = curl_easy_init();
+    kept = curl_easy_init();
     struct measure_variant variants[] = {
         { .row = "https.curl.new", .call = curl_fresh },
-        { .row = "https.curl.fresh", .call = curl_again, .data = curl_easy_init() },
+        { .row = "https.curl.fresh", .call = curl_again, .data = again },
         { .row = "https.door.fresh", .call = door_fresh, .data = &line },
-        { .row = "https.curl.kept", .call = curl_kept, .data = curl_easy_init() },
+        { .row = "https.curl.kept", .call = curl_kept, .data = kept },
         { .row = "https.door.kept", .call = door_kept, .data = &line },
     };
     measure_by_turns(variants, sizeof(variants) / sizeof(variants[0]),
                      measure_count(argv[2]));
+    curl_easy_cleanup(again);
+    curl_easy_cleanup(kept);
+    curl_global_cleanup();
+    nacre_doors_put(doors, door);
     nacre_doors_free(doors);
     return 0;
 }
