@@ -22,6 +22,7 @@
 #define SLICE_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
 #define GRACE_NS (2 * NACRE_NS_PER_S)    /* for init to end what has to end */
 #define INPUT_BYTES 16384
+#define DISTURBED_TEXT 512
 #define BACKLOG_MAX FRAME_WINDOW /* no input is read while more waits to be sent */
 
 struct call {
@@ -39,7 +40,7 @@ struct call {
     uint64_t disturbed_ns;
     enum nt_kill kill;
     int signal;
-    char reason[512];
+    char reason[DISTURBED_TEXT];
     struct nacre_error failure; /* for NT_KILL_FAILED */
 };
 
@@ -87,19 +88,29 @@ static void kill_it(struct call *call, enum nt_kill kill, int number, const char
         nt_wire_send(call->box, FRAME_KILL, 0, call->run.id, NULL, 0);
 }
 
-static bool is_disturbed(struct call *call, uint64_t now, char *reason, size_t size)
+/* Without the lock. */
+static bool is_disturbed(const struct call *call, char reason[DISTURBED_TEXT])
 {
     const struct nt_command *command = call->command;
+
+    return command->disturbed &&
+           command->disturbed(command->disturbed_data, reason, DISTURBED_TEXT);
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void end_if_disturbed(struct call *call)
+{
+    char reason[DISTURBED_TEXT] = "";
     bool disturbed;
 
-    if (!command->disturbed || now < call->disturbed_ns)
-        return false;
-    call->disturbed_ns = now + SLICE_NS;
+    if (!call->command->disturbed || call->kill != NT_KILL_NONE)
+        return;
     give_up_lead(call);
     unlock(call);
-    disturbed = command->disturbed(command->disturbed_data, reason, size);
+    disturbed = is_disturbed(call, reason);
     lock(call);
-    return disturbed;
+    if (disturbed)
+        kill_it(call, NT_KILL_DISTURBED, SIGKILL, reason);
 }
 
 static void look_around(struct call *call)
@@ -108,15 +119,16 @@ static void look_around(struct call *call)
     const _Atomic int *this = call->command->request->cancelled;
     int number = all ? atomic_load(all) : 0;
     uint64_t now = nacre_clock_ns();
-    char reason[sizeof(call->reason)] = "";
 
     nt_wire_beat(call->box, now);
     if (number == 0 && this)
         number = atomic_load(this);
     if (number != 0)
         kill_it(call, NT_KILL_CANCELLED, number, "cancelled");
-    if (call->kill == NT_KILL_NONE && is_disturbed(call, now, reason, sizeof(reason)))
-        kill_it(call, NT_KILL_DISTURBED, SIGKILL, reason);
+    if (now >= call->disturbed_ns) {
+        call->disturbed_ns = now + SLICE_NS;
+        end_if_disturbed(call);
+    }
     if (now < call->limit_ns || is_over(call))
         return;
     if (call->kill == NT_KILL_NONE) {
@@ -164,8 +176,6 @@ static void hand_on_taken(struct call *call)
         at += head.size;
         call->ungiven[head.lane] += head.size;
     }
-    call->taken.size = 0;
-    call->taken.bytes[0] = '\0';
 }
 
 /* In halves of a window: a frame for every read would cost more than the bytes. */
@@ -186,6 +196,8 @@ static void take_output(struct call *call)
 {
     struct nt_run *run = &call->run;
     struct nacre_buf empty = call->taken;
+    char reason[DISTURBED_TEXT] = "";
+    bool disturbed;
 
     if (run->pending.size == 0)
         return;
@@ -196,9 +208,17 @@ static void take_output(struct call *call)
     if (call->command->request->on_output)
         give_up_lead(call);
     unlock(call);
-    hand_on_taken(call);
+    /* What could be read from under a cover that has fallen off goes nowhere: the change
+     * was told before anybody could see it. */
+    disturbed = is_disturbed(call, reason);
+    if (!disturbed)
+        hand_on_taken(call);
+    call->taken.size = 0;
+    call->taken.bytes[0] = '\0';
     lock(call);
-    if (call->failure.status != NACRE_OK)
+    if (disturbed)
+        kill_it(call, NT_KILL_DISTURBED, SIGKILL, reason);
+    else if (call->failure.status != NACRE_OK)
         kill_it(call, NT_KILL_FAILED, 0, "");
     else if (call->result->output_cut)
         kill_it(call, NT_KILL_OUTPUT, 0, "");
@@ -333,6 +353,7 @@ static void attend(struct call *call)
         take_output(call);
     }
     take_output(call);
+    end_if_disturbed(call);
     if (call->command->connected)
         nt_doorway_end(call->box);
     give_up_lead(call);
