@@ -6,12 +6,6 @@
 #include "nacre/leak.h"
 #include "nacre/text.h"
 
-static bool are_asked(const struct nacre_policy *policy,
-                      const struct nacre_request *request)
-{
-    return policy->secrets.place.line > 0 && (request->secrets || request->tokens);
-}
-
 static bool is_refusal(enum nacre_status status)
 {
     return status == NACRE_ERR_DENIED || status == NACRE_ERR_NOT_FOUND;
@@ -26,8 +20,6 @@ enum nacre_status cli_secrets_preview(struct nacre_engine *engine,
     enum nacre_status status;
 
     *ret_set = NULL;
-    if (!are_asked(policy, request))
-        return NACRE_OK;
     status = nacre_engine_secrets(engine, policy, tool, request, ret_set, err);
     return is_refusal(status) ? NACRE_OK : status;
 }
@@ -103,7 +95,7 @@ enum nacre_status cli_secrets_settle(struct nacre_engine *engine,
 {
     enum nacre_status status;
 
-    if (!are_asked(policy, request))
+    if (policy->secrets.place.line == 0)
         return NACRE_OK;
     status = settle(engine, policy, tool, request, "request.secrets", request->secrets,
                     draft, err);

@@ -15,7 +15,8 @@
 
 enum {
     OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_INTERCEPT,
-    OPT_SECRET, OPT_TOKEN, OPT_AGENT, OPT_PATH, OPT_HOST, OPT_COMMAND, OPT_TOOL, OPT_COUNT
+    OPT_SECRET, OPT_TOKEN, OPT_SESSION, OPT_AGENT, OPT_PATH, OPT_HOST, OPT_COMMAND,
+    OPT_TOOL, OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
@@ -27,6 +28,8 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
     [OPT_SECRET] = CLI_OPTION_SECRET,
     [OPT_TOKEN] = CLI_OPTION_TOKEN,
+    [OPT_SESSION] = { "--session", .kind = CLI_TEXT, .value = "KEY",
+                      .help = "in which session: it may hold tokens" },
     [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "NAME",
                     .help = "on whose behalf: a secret may be granted to it" },
     [OPT_PATH] = { "--path", .kind = CLI_TEXT, .value = "PATH", .offer = CLI_OFFER_FILES,
@@ -284,6 +287,7 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     explain->request.request.unsandboxed = values[OPT_UNSANDBOXED].given;
     explain->request.request.intercept = values[OPT_INTERCEPT].items;
     cli_request_secrets(&explain->request, &values[OPT_SECRET], &values[OPT_TOKEN], NULL);
+    explain->request.request.session = values[OPT_SESSION].text;
     explain->request.request.agent = values[OPT_AGENT].text;
     if (status == NACRE_OK)
         status = cli_engine_open(quiet, &term, &explain->engine, err);

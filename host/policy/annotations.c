@@ -4,9 +4,11 @@
  * be a guard that is not there.  The document is untrusted.
  */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ckp.h"
+#include "entries.h"
 #include "nacre/input.h"
 #include "nacre/text.h"
 
@@ -23,6 +25,58 @@ static enum nacre_status set_require_intent(const struct nacre_reading *at,
                                   "%s: expected \"true\" or \"false\", found '%s'",
                                   at->where, nacre_text_shown(shown, node->text));
     policy->input.intent_required = (struct nacre_flag){ .on = on, .place = node->place };
+    return NACRE_OK;
+}
+
+static char *trim(char *text)
+{
+    static const char blanks[] = " \t\n";
+    size_t length;
+
+    text += strspn(text, blanks);
+    length = strlen(text);
+    while (length > 0 && strchr(blanks, text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+/* An annotation is a text, and so is a list in it: "a.example, *.b.example:8443".  Each
+ * entry has the place of the whole. */
+static enum nacre_status set_denied_hosts(const struct nacre_reading *at,
+                                          const struct nacre_node *node, void *target,
+                                          struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *text = NULL;
+    struct nacre_rules *rules = &((struct nacre_policy *)target)->network.denied_hosts;
+    struct nacre_node entry = *node;
+    size_t count = 1;
+    char *next;
+    enum nacre_status status = nacre_schema_copy(node->text, &text, err);
+
+    if (status != NACRE_OK)
+        return status;
+    for (next = text; (next = strchr(next, ',')); next++)
+        count++;
+    if (count > NACRE_LIST_MAX)
+        return NACRE_READING_FAIL(
+            at, node->place, err,
+            "%s: a list may have at most %d entries, this one has %zu", at->where,
+            NACRE_LIST_MAX, count);
+    rules->place = node->key_place;
+    rules->items = calloc(count, sizeof(*rules->items));
+    if (!rules->items)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the policy");
+    for (next = text; next;) {
+        struct nacre_reading where = nacre_reading_entry(at, rules->count);
+        struct nacre_rule *rule = &rules->items[rules->count];
+
+        entry.text = trim(strsep(&next, ","));
+        status = nacre_entry_host(&where, &entry, &rule->text, err);
+        if (status != NACRE_OK)
+            return status;
+        rule->place = node->place;
+        rules->count++;
+    }
     return NACRE_OK;
 }
 
@@ -44,6 +98,9 @@ static const struct nacre_schema_key keys[] = {
     { .name = NACRE_ANNOTATION_INTENT,
       .type = NACRE_SCHEMA_TEXT,
       .set = set_require_intent },
+    { .name = NACRE_ANNOTATION_DENIED,
+      .type = NACRE_SCHEMA_TEXT,
+      .set = set_denied_hosts },
 };
 static const struct nacre_schema schema = { .keys = keys, .count = NACRE_COUNT(keys) };
 

@@ -248,9 +248,14 @@ enum nacre_status nacre_engine_secrets(struct nacre_engine *engine,
 {
     NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
     struct nacre_secret_asker asker = asker_of(policy, tool, request, NULL);
-    enum nacre_status status =
-        nacre_vault_open(engine->places.state_dir, engine->places.key_dir, &vault, err);
+    enum nacre_status status;
 
+    if (!is_needed(engine, policy, request)) {
+        *ret_set = NULL;
+        return NACRE_OK;
+    }
+    status = nacre_vault_open(engine->places.state_dir, engine->places.key_dir, &vault,
+                              err);
     if (status != NACRE_OK)
         return status;
     return nacre_secrets_collect(vault, &asker, request->secrets, request->tokens, 0,

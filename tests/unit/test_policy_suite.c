@@ -84,6 +84,7 @@ static void say_capabilities(struct nacre_buf *out, const struct nacre_policy *p
     say_line(out, "network.mode", nacre_network_mode_name(policy->network.mode),
              policy->network.mode_place);
     say_rules(out, "allowed_hosts", &policy->network.allowed_hosts);
+    say_rules(out, "denied_hosts", &policy->network.denied_hosts);
     say_flag(out, "ssrf.enabled", policy->network.ssrf_enabled);
     say_flag(out, "ssrf.block_private_ips", policy->network.block_private_ips);
     say_flag(out, "ssrf.dns_pinning", policy->network.dns_pinning);

@@ -21,12 +21,14 @@
  */
 
 /* The annotations of a CKP policy (metadata.annotations) that say struct nacre_policy's
- * `input`; every other one that begins with NACRE_ANNOTATION is an error. */
+ * `input` and what CKP has no key for; every other one that begins with NACRE_ANNOTATION
+ * is an error. */
 #define NACRE_ANNOTATION "nacre/"
 #define NACRE_ANNOTATION_SCAN NACRE_ANNOTATION "input-scan"       /* off, on, strict */
 #define NACRE_ANNOTATION_SUSPECT NACRE_ANNOTATION "on-suspect"    /* allow, warn, block */
 #define NACRE_ANNOTATION_ATTACK NACRE_ANNOTATION "on-attack"      /* the same */
 #define NACRE_ANNOTATION_INTENT NACRE_ANNOTATION "require-intent" /* "true", "false" */
+#define NACRE_ANNOTATION_DENIED NACRE_ANNOTATION "denied-hosts"   /* HOST, HOST, ... */
 
 #define NACRE_INPUT_CLASS_MAP(X) \
     X(NONE, "none")              /* nothing was scanned */ \

@@ -125,7 +125,8 @@ nacre_engine_image_build(struct nacre_engine *engine, const char *tag,
                          struct nacre_error *err);
 
 /* What a run of `tool` (its name, or NULL) would be granted of the secrets that `request`
- * asks for: names and hosts, no value; for planning.  As nacre_secrets_collect() fails. */
+ * asks for, and by the tokens that its session or agent holds: names and hosts, no value;
+ * for planning.  NULL: none of either.  As nacre_secrets_collect() fails. */
 struct nacre_secret_set;
 NACRE_MUST_CHECK enum nacre_status
 nacre_engine_secrets(struct nacre_engine *engine, const struct nacre_policy *policy,

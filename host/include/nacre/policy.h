@@ -188,7 +188,7 @@ struct nacre_policy {
         enum nacre_network_mode mode;
         struct nacre_place mode_place;
         struct nacre_rules allowed_hosts;
-        struct nacre_rules denied_hosts; /* CKP can't say it; other dialects can */
+        struct nacre_rules denied_hosts; /* of CKP's annotation nacre/denied-hosts */
         struct nacre_flag ssrf_enabled, block_private_ips, dns_pinning;
     } network;
 
