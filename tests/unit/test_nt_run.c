@@ -407,6 +407,29 @@ static void a_disturbed_command_is_killed_with_the_reason(void **state)
     assert_int_equal(fake.kills, 1);
 }
 
+static bool always(void *data, char *reason, size_t size)
+{
+    (void)data;
+    (void)snprintf(reason, size, "the ground has moved");
+    return true;
+}
+
+/* It read what its covers were to hide, said it and was gone, all between two looks. */
+static void what_a_disturbed_command_said_goes_nowhere(void **state)
+{
+    struct nt_box *box = opened(obedient, NULL);
+    struct nt_command command = command_of(&no_input);
+
+    (void)state;
+    command.disturbed = always;
+    assert_int_equal(run(box, &command), NACRE_OK);
+    assert_int_equal(result.outcome, NACRE_OUTCOME_KILLED);
+    assert_string_equal(result.reason, "the ground has moved");
+    assert_true(output_is(&result.output, ""));
+    assert_true(output_is(&result.errors, ""));
+    closed(box);
+}
+
 static void an_init_that_does_not_kill_costs_the_box(void **state)
 {
     bool obeys = false;
@@ -597,6 +620,7 @@ int main(void)
         cmocka_unit_test(a_command_that_is_refused_reads_nothing),
         cmocka_unit_test(a_cancelled_command_is_killed_by_that_signal),
         cmocka_unit_test(a_disturbed_command_is_killed_with_the_reason),
+        cmocka_unit_test(what_a_disturbed_command_said_goes_nowhere),
         cmocka_unit_test(an_init_that_does_not_kill_costs_the_box),
         cmocka_unit_test(an_init_that_misses_the_deadline_costs_the_box),
         cmocka_unit_test(many_threads_share_a_box),
