@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Sourced by scripts whose guests try to get out: the network of tests/net/run around them,
-# policies that open it, and requests that arrive or stay in.
+# Sourced by scripts whose guests try to get out: the network of tests/net/run around
+# them, policies that open it, requests that arrive or stay in, a secret to look for.
 here=$(cd "$(dirname "$0")" && pwd)
 [[ ${NACRE_NET_LOG:-} ]] || exec "$here/../net/run" -- "$here/${0##*/}"
 
@@ -98,4 +98,33 @@ each_level() {
   for url in "$@"; do
     for level in wasm process; do "$function" "$level" "$url"; done
   done
+}
+
+# ---- a secret ----
+
+# Of this run alone: others may be at it on the same machine, with the same processes to
+# look at.
+VALUE="hunter2/very+secret=$$x$RANDOM"
+
+# vault [GRANT]: the secret `key`, bound to api.example.com.
+vault() {
+  rm -rf "$HOME/.local/state/nacre" "$HOME/.config/nacre/keys"
+  printf '%s' "$VALUE" >value
+  input=value run secret set key --host api.example.com --grant "${1:-policy:egress}"
+  expect_status 0
+  rm value
+}
+
+# How often the value arrived: as the header, and in a request at all.
+received() { count_events event=request "header:x-key=$VALUE" ${1:+"host=$1"}; }
+seen_anywhere() { grep -cF -- "$VALUE" "$NACRE_NET_LOG" || true; }
+
+# Of all that runs but the guest itself: those whose words or environment hold it.
+who_shows_it() {
+  local file
+  for file in /proc/[0-9]*/cmdline /proc/[0-9]*/environ; do
+    # This test's own shells know it too.
+    [[ ${file%/*} != /proc/$$ && ${file%/*} != "/proc/$BASHPID" ]] || continue
+    if grep -qsaF -- "$VALUE" "$file"; then echo "${file%/*}"; fi
+  done | sort -u
 }

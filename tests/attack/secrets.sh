@@ -4,27 +4,10 @@
 # and whoever may look into the host's processes and files.
 source "$(dirname "$0")/egress_lib.sh"
 
-# Of this run alone: others may be at it on the same machine, with the same processes to
-# look at.
-VALUE="hunter2/very+secret=$$x$RANDOM"
-
-# vault [GRANT]: the secret `key`, bound to api.example.com.
-vault() {
-  rm -rf "$HOME/.local/state/nacre" "$HOME/.config/nacre/keys"
-  printf '%s' "$VALUE" >value
-  input=value run secret set key --host api.example.com --grant "${1:-policy:egress}"
-  expect_status 0
-  rm value
-}
-
 # secretive INJECTION [MORE]: both policies, to two hosts.
 secretive() {
   secrets="injection: $1${2:+, $2}" both allowlist api.example.com other.example.org
 }
-
-# How often the value, or what it is at its hosts, arrived: by header, in a request at all.
-received() { count_events event=request "header:x-key=$VALUE" ${1:+"host=$1"}; }
-seen_anywhere() { grep -cF -- "$VALUE" "$NACRE_NET_LOG" || true; }
 
 # use LEVEL URL [OPTION...]: with --secret key.
 use() {
@@ -228,16 +211,6 @@ S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
     show "$token" "$level" --session s
     is "received after an old file was put back" "$(seen_anywhere)" 0
   done
-}
-
-# Of all that runs but the guest itself: those whose words or environment hold it.
-who_shows_it() {
-  local file
-  for file in /proc/[0-9]*/cmdline /proc/[0-9]*/environ; do
-    # This test's own shells know it too.
-    [[ ${file%/*} != /proc/$$ && ${file%/*} != "/proc/$BASHPID" ]] || continue
-    if grep -qsaF -- "$VALUE" "$file"; then echo "${file%/*}"; fi
-  done | sort -u
 }
 
 S01_it_is_nowhere_on_the_host_while_a_guest_runs() {

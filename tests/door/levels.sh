@@ -113,7 +113,6 @@ http://api.example.com/echo; env | grep -c value-of; ls /run/secrets 2>&1"
         "$direct curl -sS -m 9 https://api.example.com/" \
         "$python https://api.example.com/" "$direct $python https://api.example.com/" \
         "$direct $node https://api.example.com/"; do
-        [[ $text != *node* ]] || type -P node >/dev/null || continue
         run scan --intercept api.example.com --secret "$key" "$text"
         has "$user: intercepted: $text" "$said" "exit 0"
         is "$user: intercepted: $text: arrived" "$(count_requests api.example.com)" 1
@@ -171,7 +170,7 @@ for user in "${users[@]}"; do
     level_process
 done
 user=root
-if [[ ${NACRE_TEST_DOCKER:-} && $(id -u) == 0 ]]; then
+if [[ ${NACRE_TEST_DOCKER:-} && -S ${NACRE_TEST_DOCKER#unix://} && $(id -u) == 0 ]]; then
     level_container
 fi
 ((failures == 0)) || exit 1

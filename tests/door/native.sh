@@ -1,7 +1,7 @@
 #!/bin/bash
 # native.sh DOOR_NATIVE PROGRAM [--inside]: real clients of native levels and a real door, in
 # the test network.  Each refusal counts when nothing arrived, and the same call passes
-# where it is permitted.  Clients that are not installed are left out, and named.
+# where it is permitted.  The clients are .ci/setup's to install.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 [[ ${3:-} == --inside ]] || exec "$here/../net/run" -- "$0" "$1" "$2" --inside
@@ -18,7 +18,6 @@ wrong() {
 is() { [[ $2 == "$3" ]] || wrong "$@"; }
 has() { [[ $2 == *"$3"* ]] || wrong "$@"; }
 lacks() { [[ $2 != *"$3"* ]] || wrong "$1 (must not be there)" "$2" "$3"; }
-have() { command -v "$1" >/dev/null || { echo "$1 is not installed: left out"; false; }; }
 
 # through WORD… -- COMMAND…: what it said is in $said, its status in $status.
 through() {
@@ -47,7 +46,6 @@ direct=(env -u HTTP_PROXY -u HTTPS_PROXY -u http_proxy -u https_proxy)
 curl=(curl -sS --fail-with-body --max-time 10)
 
 # ---- each client, each way, by the proxy and by names ----
-clients=()
 fetch_curl='curl -sSf --max-time 10 "$0"'
 # Built with GnuTLS it heeds none of the variables.
 fetch_wget='wget -q -T 10 -O - --ca-certificate="$SSL_CERT_FILE" "$0"'
@@ -56,10 +54,6 @@ sys.stdout.buffer.write(u.urlopen(sys.argv[1], timeout=10).read())" "$0"'
 fetch_node='node -e "fetch(process.argv[1]).then(r => r.text()).then(t => process.stdout.write(t),
     e => { console.error(e, e.cause); process.exit(1) })" "$0"'
 for client in curl wget python3 node; do
-    # shellcheck disable=SC2015 # only the first can fail
-    have "$client" && clients+=("$client") || true
-done
-for client in "${clients[@]}"; do
     fetch=fetch_${client%3}
     for outside in "" direct; do
         in=()
@@ -82,22 +76,20 @@ for client in "${clients[@]}"; do
 done
 
 # ---- git: a repository by its files ----
-if have git; then
-    git init -q -b main "$HOME/work"
-    git -C "$HOME/work" -c user.name=n -c user.email=e commit -q --allow-empty -m "a commit"
-    git clone -q --bare "$HOME/work" "$NACRE_NET_FILES/repo.git"
-    git -C "$NACRE_NET_FILES/repo.git" update-server-info
-    n=0
-    for url in http://api.example.com https://api.example.com http://other.example.org \
-        https://four.example.com; do
-        passes "git $url" "${ways[@]}" -- git clone -q "$url/files/repo.git" "$HOME/c$((n++))"
-    done
-    passes "git insteadOf" "${ways[@]}" -- git \
-        -c url.http://other.example.org/.insteadOf=https://other.example.org/ \
-        clone -q https://other.example.org/files/repo.git "$HOME/instead"
-    is "git: the commit" "$(git -C "$HOME/instead" log --format=%s)" "a commit"
-    is "git: by TLS" "$(count_events event=request tls=false)" 0
-fi
+git init -q -b main "$HOME/work"
+git -C "$HOME/work" -c user.name=n -c user.email=e commit -q --allow-empty -m "a commit"
+git clone -q --bare "$HOME/work" "$NACRE_NET_FILES/repo.git"
+git -C "$NACRE_NET_FILES/repo.git" update-server-info
+n=0
+for url in http://api.example.com https://api.example.com http://other.example.org \
+    https://four.example.com; do
+    passes "git $url" "${ways[@]}" -- git clone -q "$url/files/repo.git" "$HOME/c$((n++))"
+done
+passes "git insteadOf" "${ways[@]}" -- git \
+    -c url.http://other.example.org/.insteadOf=https://other.example.org/ \
+    clone -q https://other.example.org/files/repo.git "$HOME/instead"
+is "git: the commit" "$(git -C "$HOME/instead" log --format=%s)" "a commit"
+is "git: by TLS" "$(count_events event=request tls=false)" 0
 
 # ---- what a model is told ----
 through "${ways[@]}" -- "${curl[@]}" -i http://six.example.com/
