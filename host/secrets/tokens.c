@@ -16,6 +16,7 @@
 #include "names.h"
 #include "nacre/key.h"
 #include "nacre/base64.h"
+#include "nacre/clock.h"
 #include "nacre/text.h"
 #include "store.h"
 #include "vault.h"
@@ -188,7 +189,7 @@ static bool keep_ours(const struct token *token, const void *data)
 enum nacre_status tokens_load(struct nacre_vault *vault, struct tokens *ret_tokens,
                               struct nacre_error *err)
 {
-    uint64_t now_ms = secrets_now_ms();
+    uint64_t now_ms = nacre_clock_wall_ms();
     enum nacre_status status = read_file(vault->state_fd, ret_tokens, err);
 
     if (status != NACRE_OK)
@@ -256,7 +257,7 @@ enum nacre_status tokens_add(struct tokens *tokens, const char *secret, const ch
                              uint64_t ttl_ms, char ret_token[NACRE_TOKEN_TEXT],
                              struct nacre_error *err)
 {
-    struct token fresh = { .issued_ms = secrets_now_ms() };
+    struct token fresh = { .issued_ms = nacre_clock_wall_ms() };
     struct token *grown;
     enum nacre_status status;
 
@@ -378,7 +379,7 @@ enum nacre_status nacre_token_reap(const char *state_dir, uint64_t *ret_purged,
     NACRE_AUTO(nacre_fd_guard) int state_fd = -1;
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
     NACRE_AUTO(tokens_clear) struct tokens tokens = { 0 };
-    uint64_t now_ms = secrets_now_ms(), purged = 0;
+    uint64_t now_ms = nacre_clock_wall_ms(), purged = 0;
     enum nacre_status status = nacre_private_dir_open(state_dir, &state_fd, err);
 
     if (status == NACRE_OK &&
@@ -401,7 +402,7 @@ bool nacre_token_any(const char *state_dir, const char *session, const char *age
     NACRE_AUTO(nacre_fd_guard) int state_fd =
         open(state_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     NACRE_AUTO(tokens_clear) struct tokens tokens = { 0 };
-    uint64_t now_ms = secrets_now_ms();
+    uint64_t now_ms = nacre_clock_wall_ms();
     struct nacre_error err;
 
     if (state_fd < 0 || read_file(state_fd, &tokens, &err) != NACRE_OK)
