@@ -17,6 +17,7 @@
 #include "nacre/key.h"
 #include "nacre/base64.h"
 #include "nacre/clock.h"
+#include "nacre/path.h"
 #include "nacre/text.h"
 #include "store.h"
 #include "vault.h"
@@ -372,7 +373,18 @@ enum nacre_status nacre_token_revoke(struct nacre_vault *vault, const char *scop
     return status;
 }
 
-/* Needs no key, so that the keeper has none: what it takes away had ended already. */
+static bool has_tokens(const char *state_dir)
+{
+    char path[NACRE_PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/" TOKENS_NAME, state_dir);
+
+    return length >= (int)sizeof(path) ||
+           faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/* Needs no key, so that the keeper has none: what it takes away had ended already.  Every
+ * engine does it when it is opened: whoever has no tokens pays for one look, and whoever
+ * has none that ended waits for no lock. */
 enum nacre_status nacre_token_reap(const char *state_dir, uint64_t *ret_purged,
                                    struct nacre_error *err)
 {
@@ -380,10 +392,15 @@ enum nacre_status nacre_token_reap(const char *state_dir, uint64_t *ret_purged,
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
     NACRE_AUTO(tokens_clear) struct tokens tokens = { 0 };
     uint64_t now_ms = nacre_clock_wall_ms(), purged = 0;
-    enum nacre_status status = nacre_private_dir_open(state_dir, &state_fd, err);
+    enum nacre_status status = NACRE_OK;
 
-    if (status == NACRE_OK &&
-        faccessat(state_fd, TOKENS_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (has_tokens(state_dir)) {
+        status = nacre_private_dir_open(state_dir, &state_fd, err);
+        if (status == NACRE_OK)
+            status = read_file(state_fd, &tokens, err);
+    }
+    if (status == NACRE_OK && filter(&tokens, keep_live, &now_ms) > 0) {
+        tokens_clear(&tokens);
         status = store_lock(state_fd, VAULT_LOCK, &lock, err);
         if (status == NACRE_OK)
             status = read_file(state_fd, &tokens, err);
