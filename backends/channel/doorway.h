@@ -35,8 +35,8 @@ const char *doorway_text(enum doorway_kind kind);
 int doorway_open(enum doorway_kind kind);
 
 /* What a connection through the doorway may have under way each way at once, and how many
- * of them a sandbox has. */
+ * of them a sandbox has: as many as a plan lets out (connections_max). */
 #define DOORWAY_WINDOW 65536
-#define DOORWAY_CONNECTIONS_MAX 256
+#define DOORWAY_CONNECTIONS_MAX 512
 
 #endif

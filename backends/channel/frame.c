@@ -57,6 +57,10 @@ uint8_t *frame_reader_room(struct frame_reader *reader, size_t *ret_room)
     if (left == 0 ||
         sizeof(reader->bytes) - reader->used < FRAME_HEADER + FRAME_PAYLOAD_MAX) {
         memmove(reader->bytes, reader->bytes + reader->taken, left);
+        /* What was moved may be half of a frame with secrets, which its taker wipes in
+         * one place. */
+        if (left > 0)
+            explicit_bzero(reader->bytes + left, reader->taken);
         reader->used = left;
         reader->taken = 0;
     }
@@ -97,4 +101,10 @@ int frame_reader_next(struct frame_reader *reader, struct frame *ret_frame)
     ret_frame->payload = header + FRAME_HEADER;
     reader->taken += FRAME_HEADER + size;
     return 1;
+}
+
+void frame_reader_wipe(struct frame_reader *reader, const struct frame *frame)
+{
+    assert(frame->payload + frame->size == reader->bytes + reader->taken);
+    explicit_bzero(reader->bytes + reader->taken - frame->size, frame->size);
 }

@@ -92,4 +92,7 @@ void frame_reader_filled(struct frame_reader *reader, size_t count);
  * and never will be again. */
 int frame_reader_next(struct frame_reader *reader, struct frame *ret_frame);
 
+/* Overwrites the payload of the frame that came last: the reader keeps no other copy. */
+void frame_reader_wipe(struct frame_reader *reader, const struct frame *frame);
+
 #endif

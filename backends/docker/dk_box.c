@@ -199,7 +199,6 @@ static enum nacre_status label(json_t *body, const struct dk_box *box,
 {
     json_t *labels = json_object_get(body, "Labels");
     char hex[NACRE_HEX], uid[16], created[24];
-    struct timespec now;
     const struct {
         const char *key, *value;
     } rows[] = {
@@ -211,10 +210,8 @@ static enum nacre_status label(json_t *body, const struct dk_box *box,
         { DK_CREATED_LABEL, created },
     };
 
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     (void)snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
-    (void)snprintf(created, sizeof(created), "%" PRIu64,
-                   (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000);
+    (void)snprintf(created, sizeof(created), "%" PRIu64, nacre_clock_wall_ms());
     for (size_t i = 0; i < NACRE_COUNT(rows); i++)
         if (json_object_set_new(labels, rows[i].key, json_string(rows[i].value)) != 0)
             return nacre_fail(err, NACRE_ERR_MEMORY, "a container's labels");

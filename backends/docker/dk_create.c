@@ -194,7 +194,7 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
         const char *path;
     } files[] = {
         { order->plan->injection == NACRE_INJECTION_FILE_MOUNT, START_FILES_DIR },
-        { nt_door_intercepts(order->plan), START_CERTIFICATES_DIR },
+        { nacre_egress_intercepts(&order->plan->egress), START_CERTIFICATES_DIR },
     };
 
     for (; items && *items; items++)

@@ -39,14 +39,6 @@ struct dk_warm {
     uint64_t written_ns;
 };
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 enum nacre_status dk_warm_new(struct dk_site *site, struct dk_warm **ret_warm,
                               struct nacre_error *err)
 {
@@ -241,7 +233,7 @@ static struct kept *new_kept(const struct nacre_plan *plan)
                    plan->scope_key);
     (void)snprintf(kept->info.image, sizeof(kept->info.image), "%s",
                    plan->container.image);
-    kept->info.created_ms = kept->info.used_ms = now_ms();
+    kept->info.created_ms = kept->info.used_ms = nacre_clock_wall_ms();
     kept->info.owner_pid = getpid();
     kept->info.commands = 1; /* ours, already while it is made */
     return kept;
@@ -375,7 +367,7 @@ void dk_warm_put(struct dk_warm *warm, struct dk_box *box)
         kept = kept->next;
     if (kept) {
         kept->info.commands--;
-        kept->info.used_ms = now_ms();
+        kept->info.used_ms = nacre_clock_wall_ms();
         warm->touched = true;
         if (is_idle(kept) && is_spent(kept))
             end_kept(warm, kept);

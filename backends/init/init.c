@@ -264,6 +264,8 @@ static const char *take_start(const struct frame *frame)
                                                        START_BYTES_MAX, &is_whole)
                                             : "a command before the report";
 
+    /* It may hold secrets, and the shepherd will be a copy of this process. */
+    frame_reader_wipe(&init.reader, frame);
     if (wrong || !is_whole)
         return wrong;
     unpack.size = init.start_message.used;

@@ -21,9 +21,6 @@ struct nt_door {
 /* Does the plan have a door? */
 bool nt_door_is_planned(const struct nacre_plan *plan);
 
-/* Does it end the TLS of some host, so that the sandbox needs certificates? */
-bool nt_door_intercepts(const struct nacre_plan *plan);
-
 /* Adds NACRE_FEATURE_EGRESS where `doors` (may be NULL) work, once. */
 void nt_door_probe(struct nacre_executor *executor, struct nacre_doors *doors,
                    pthread_mutex_t *lock);

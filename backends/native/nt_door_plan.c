@@ -13,15 +13,6 @@ bool nt_door_is_planned(const struct nacre_plan *plan)
     return nacre_egress_is_open(&plan->egress);
 }
 
-bool nt_door_intercepts(const struct nacre_plan *plan)
-{
-    bool intercepts = plan->egress.way == NACRE_WAY_INTERCEPT;
-
-    for (uint32_t i = 0; i < plan->egress.allowed_count; i++)
-        intercepts |= plan->egress.allowed[i].way == NACRE_WAY_INTERCEPT;
-    return nt_door_is_planned(plan) && intercepts;
-}
-
 /* ---- names ---- */
 
 void nt_door_names_clear(struct nt_door_names *names)
@@ -93,12 +84,13 @@ size_t nt_door_variables(const struct nacre_plan *plan, const char **defaults,
         "GIT_SSL_CAINFO=" START_CERTIFICATES,
         "CURL_CA_BUNDLE=" START_CERTIFICATES,
     };
+    bool intercepts = nacre_egress_intercepts(&plan->egress);
 
     _Static_assert(NACRE_COUNT(leading) + NACRE_COUNT(trusting) <= NT_DOOR_VARIABLES,
                    "there is room");
     for (size_t i = 0; nt_door_is_planned(plan) && i < NACRE_COUNT(leading); i++)
         defaults[count++] = leading[i];
-    for (size_t i = 0; nt_door_intercepts(plan) && i < NACRE_COUNT(trusting); i++)
+    for (size_t i = 0; i < NACRE_COUNT(trusting) && intercepts; i++)
         defaults[count++] = trusting[i];
     return count;
 }

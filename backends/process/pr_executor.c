@@ -307,7 +307,7 @@ static enum nacre_status make_spec(struct sandbox *sandbox, const struct nacre_p
     struct pr_spec_input input = {
         .door_fd = door_fd,
         .hosts = sandbox->names.hosts,
-        .certificates = nt_door_intercepts(plan),
+        .certificates = nacre_egress_intercepts(&plan->egress),
         .secrets = request->secret_file_count > 0,
         .plan = plan,
         .mounts = &sandbox->mounts,

@@ -1,6 +1,7 @@
 #include "wt_hand.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 static void put_secret_files(struct wt_cursor *cursor,
                              const struct nacre_request *request)
@@ -36,10 +37,13 @@ enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
     if (request->invoke)
         wt_put_text(&cursor, request->invoke);
     put_secret_files(&cursor, request);
-    /* Variables may hold the values of what was granted. */
+    /* Variables may hold the values of what was granted.  No more than that is locked:
+     * the vault has to have its part of what may be. */
     if ((request->granted || request->secret_file_count > 0) &&
-        (size_t)(cursor.at - share->text) > *wipe)
+        (size_t)(cursor.at - share->text) > *wipe) {
         *wipe = (size_t)(cursor.at - share->text);
+        (void)mlock(share->text, *wipe);
+    }
     if (cursor.failed || arguments + environment > WT_TEXT_COUNT_MAX ||
         request->secret_file_count > WT_SECRET_FILES_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG,

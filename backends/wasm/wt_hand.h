@@ -8,7 +8,8 @@
 
 /* What the worker reads from memory; the texts stand behind the first `text_start` bytes
  * of the area.  NACRE_ERR_TOO_BIG.  *wipe is how much of the area is to be wiped after the
- * run, and grows when a secret goes in, on failure too. */
+ * run, and grows when a secret goes in, on failure too; so much is locked into memory
+ * where that may be. */
 NACRE_MUST_CHECK enum nacre_status
 wt_hand_write(struct wt_share *share, uint32_t text_start, const struct nacre_plan *plan,
               const struct nacre_tool *tool, const struct nacre_request *request,

@@ -109,6 +109,7 @@ static void wipe(struct wt_worker *worker)
     if (worker->wipe == 0)
         return;
     explicit_bzero(worker->share->text, worker->wipe);
+    (void)munlock(worker->share->text, worker->wipe);
     for (int stream = 0; stream < 2; stream++)
         explicit_bzero(wt_share_output(worker->share, worker->output_bytes_max, stream),
                        wt_result_output(&worker->share->record, stream,
@@ -209,6 +210,9 @@ static enum nacre_status map_share(struct wt_worker *worker, int *ret_fd,
     if (mapped == MAP_FAILED)
         return nacre_fail(err, NACRE_ERR_IO, "shared memory");
     worker->share = mapped;
+    /* Secrets are handed over in it: for no core file of whoever embeds this. */
+    if (madvise(mapped, worker->share_size, MADV_DONTDUMP) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "can't keep shared memory out of dumps");
     *ret_fd = nacre_fd_take(&fd);
     return NACRE_OK;
 }

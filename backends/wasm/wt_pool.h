@@ -31,7 +31,7 @@ struct wt_worker {
     char scratch[NACRE_SCRATCH_NAME]; /* "" when it has none */
     struct nacre_cpu_group group;
     struct wt_door door;
-    size_t wipe;         /* of the text area, once the call is over */
+    size_t wipe;         /* of the text area, and to unlock, once the call is over */
     bool has_call;       /* it was given one along and begins it by itself */
     int pinned_cpu;      /* -1: may run anywhere */
     uint32_t calls_held; /* for which the caller is kept on that core too (wt_core.h) */

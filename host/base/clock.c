@@ -11,6 +11,14 @@ uint64_t nacre_clock_ns(void)
     return (uint64_t)now.tv_sec * NACRE_NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+uint64_t nacre_clock_wall_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / NACRE_NS_PER_MS;
+}
+
 struct timespec nacre_clock_until(uint64_t deadline_ns)
 {
     uint64_t now = nacre_clock_ns();

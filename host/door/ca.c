@@ -16,7 +16,8 @@
 
 #include "nacre/own.h"
 
-#define VALID_SECONDS (24L * 3600)
+/* A door is used again for half a day, and then a run may go on for seven. */
+#define VALID_SECONDS (8L * 24 * 3600)
 #define SLACK_SECONDS 300L /* a clock inside may be behind */
 #define SERIAL_BYTES 16
 #define CONTEXTS_MAX 128

@@ -136,15 +136,6 @@ static enum nacre_status make_scanners(struct door *door, struct nacre_error *er
     return status;
 }
 
-static bool intercepts(const struct nacre_egress *egress)
-{
-    bool some = egress->way == NACRE_WAY_INTERCEPT;
-
-    for (uint32_t i = 0; i < egress->allowed_count; i++)
-        some = some || egress->allowed[i].way == NACRE_WAY_INTERCEPT;
-    return some;
-}
-
 /* What is loaded at first use has to be there before files are shut off. */
 static void load_idna(void)
 {
@@ -177,7 +168,7 @@ static void open_door(struct door *door, uint32_t build)
         status = door_resolver_new(door, &door->resolver, &err);
     if (status == NACRE_OK)
         status = door_fetcher_new(door, &door->fetcher, &err);
-    if (status == NACRE_OK && intercepts(&door->egress))
+    if (status == NACRE_OK && nacre_egress_intercepts(&door->egress))
         status = door_ca_new(&door->egress, &door->ca, &err);
     load_idna();
     if (status == NACRE_OK)

@@ -119,6 +119,11 @@ NACRE_MUST_CHECK enum nacre_status door_lookup(struct door *door, const char *na
                                                struct nacre_error *err);
 void door_lookup_free(struct door_lookup *lookup);
 
+/* False: neither IPv4 nor IPv6, and *ret_port is as it was. */
+struct sockaddr;
+bool door_sockaddr_read(const struct sockaddr *from, struct nacre_address *ret_address,
+                        unsigned *ret_port);
+
 /* ---- one request from asking to answer (fetch.c) ---- */
 
 NACRE_MUST_CHECK enum nacre_status door_fetcher_new(struct door *door,
@@ -126,10 +131,6 @@ NACRE_MUST_CHECK enum nacre_status door_fetcher_new(struct door *door,
                                                     struct nacre_error *err);
 
 struct door_fetch;
-
-struct door_header {
-    const char *name, *value; /* checked: no control characters */
-};
 
 /* What a fetch tells its owner: from the loop, never from inside door_fetch_*(). */
 struct door_fetch_events {
@@ -178,7 +179,8 @@ void door_clients_free(struct door *door);
 
 /* ---- the sandbox's own CA (ca.c) ---- */
 
-/* Name-constrained to the hosts of way INTERCEPT, valid for a day, key in memory only. */
+/* Name-constrained to the hosts of way INTERCEPT, valid for eight days, its key in memory
+ * only. */
 NACRE_MUST_CHECK enum nacre_status door_ca_new(const struct nacre_egress *egress,
                                                struct door_ca **ret_ca,
                                                struct nacre_error *err);

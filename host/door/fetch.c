@@ -390,7 +390,7 @@ static bool copy_ask(struct door_fetch *fetch, const struct door_ask *ask)
 
     (void)snprintf(fetch->method, sizeof(fetch->method), "%s", ask->method);
     (void)snprintf(record->method, sizeof(record->method), "%.7s", ask->method);
-    (void)snprintf(record->host, sizeof(record->host), "%.127s", ask->url.host);
+    (void)snprintf(record->host, sizeof(record->host), "%s", ask->url.host);
     record->port = ask->url.port;
     fetch->url = ask->url;
     fetch->follow = ask->follow;

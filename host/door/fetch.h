@@ -66,7 +66,6 @@ struct door_fetch {
     struct nacre_buf pending;  /* body, scrubbed; from pending_at on not told */
     size_t pending_at;
     size_t held;               /* of it, in the count of all that is held */
-    bool body_over;
     enum nacre_http_code code;
     char text[512];
     struct nacre_egress_record record;

@@ -32,23 +32,6 @@ static bool may_reach(struct door_fetch *fetch, const struct nacre_address *addr
     return false;
 }
 
-static bool read_sockaddr(const struct sockaddr *from, struct nacre_address *ret_address,
-                          unsigned *ret_port)
-{
-    const struct sockaddr_in *v4 = (const void *)from;
-    const struct sockaddr_in6 *v6 = (const void *)from;
-
-    *ret_address = (struct nacre_address){ .is_v6 = from->sa_family == AF_INET6 };
-    if (from->sa_family == AF_INET) {
-        memcpy(ret_address->bytes, &v4->sin_addr, 4);
-        *ret_port = ntohs(v4->sin_port);
-    } else if (from->sa_family == AF_INET6) {
-        memcpy(ret_address->bytes, &v6->sin6_addr, 16);
-        *ret_port = ntohs(v6->sin6_port);
-    }
-    return from->sa_family == AF_INET || from->sa_family == AF_INET6;
-}
-
 /* Before any packet: what libcurl is about to connect to. */
 static curl_socket_t open_socket(void *data, curlsocktype purpose,
                                  struct curl_sockaddr *address)
@@ -58,7 +41,7 @@ static curl_socket_t open_socket(void *data, curlsocktype purpose,
     unsigned port = 0;
 
     if (purpose != CURLSOCKTYPE_IPCXN || address->socktype != SOCK_STREAM ||
-        !read_sockaddr(&address->addr, &to, &port)) {
+        !door_sockaddr_read(&address->addr, &to, &port)) {
         fetch->address_refused = true;
         return CURL_SOCKET_BAD;
     }

@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "basic.h"
+#include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/secrets.h"
 #include "nacre/text.h"
@@ -164,14 +164,6 @@ static enum nacre_http_code find_named(const struct door *door, const struct sta
                   nacre_text_show(shown, sizeof(shown), in->name, in->name_size));
 }
 
-static uint64_t wall_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static enum nacre_http_code find_token(const struct door *door, const char *text,
                                        uint32_t *ret_index,
                                        struct nacre_egress_verdict *verdict)
@@ -184,7 +176,7 @@ static enum nacre_http_code find_token(const struct door *door, const char *text
         if (!nacre_digest_equal(&token->digest, &digest))
             continue;
         /* Here and not by whoever reaps: a token is over when its time is. */
-        if (wall_ms() >= token->expires_ms)
+        if (nacre_clock_wall_ms() >= token->expires_ms)
             return refuse(verdict, "token-expired",
                           "The token for secret %s has expired. Ask for a new one.",
                           door->secrets[token->secret].name);

@@ -8,8 +8,6 @@
 #include "nacre/door_control.h"
 #include "nacre/trust.h"
 
-#define EXIT_NO_BUNDLE 3
-
 static int usage(void)
 {
     (void)fprintf(stderr, "nacre-door: part of nacre, which starts it by itself\n");
@@ -33,7 +31,7 @@ int main(int argc, char **argv)
 
     /* That it got this far shows that its libraries are all there. */
     if (argc == 2 && strcmp(argv[1], "--check") == 0)
-        return nacre_trust_bundle() ? 0 : EXIT_NO_BUNDLE;
+        return nacre_trust_bundle() ? 0 : NACRE_DOOR_EXIT_NO_BUNDLE;
     if (argc != 1 || !is_control(NACRE_DOOR_CONTROL_FD))
         return usage();
     (void)signal(SIGPIPE, SIG_IGN);

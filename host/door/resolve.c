@@ -224,25 +224,30 @@ static bool judge(struct door_lookup *lookup, const struct nacre_address *addres
     return true;
 }
 
-static bool address_of(const struct sockaddr *from, struct nacre_address *ret_address)
+bool door_sockaddr_read(const struct sockaddr *from, struct nacre_address *ret_address,
+                        unsigned *ret_port)
 {
     const struct sockaddr_in *v4 = (const void *)from;
     const struct sockaddr_in6 *v6 = (const void *)from;
 
     *ret_address = (struct nacre_address){ .is_v6 = from->sa_family == AF_INET6 };
-    if (from->sa_family == AF_INET6)
-        memcpy(ret_address->bytes, &v6->sin6_addr, 16);
-    else if (from->sa_family == AF_INET)
+    if (from->sa_family == AF_INET) {
         memcpy(ret_address->bytes, &v4->sin_addr, 4);
-    return from->sa_family == AF_INET6 || from->sa_family == AF_INET;
+        *ret_port = ntohs(v4->sin_port);
+    } else if (from->sa_family == AF_INET6) {
+        memcpy(ret_address->bytes, &v6->sin6_addr, 16);
+        *ret_port = ntohs(v6->sin6_port);
+    }
+    return from->sa_family == AF_INET || from->sa_family == AF_INET6;
 }
 
 static void judge_all(struct door_lookup *lookup, const struct ares_addrinfo *answer)
 {
     for (const struct ares_addrinfo_node *at = answer->nodes; at; at = at->ai_next) {
         struct nacre_address address;
+        unsigned port;
 
-        if (!address_of(at->ai_addr, &address))
+        if (!door_sockaddr_read(at->ai_addr, &address, &port))
             continue;
         if (!judge(lookup, &address))
             return;

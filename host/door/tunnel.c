@@ -46,7 +46,7 @@ static void write_record(const struct door_tunnel *tunnel)
                                           .bytes_sent = tunnel->sent,
                                           .bytes_received = tunnel->received };
 
-    (void)snprintf(record.host, sizeof(record.host), "%.127s", tunnel->client->host);
+    (void)snprintf(record.host, sizeof(record.host), "%s", tunnel->client->host);
     if (!tunnel->is_open) /* its client left before it had said for whom it is */
         (void)snprintf(record.code, sizeof(record.code), "%s",
                        door_code_name(NACRE_HTTP_TIMED_OUT));

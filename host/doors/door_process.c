@@ -18,7 +18,6 @@
 #define SPARE_FD 10 /* above what is arranged in the door */
 #define TELL_MS 5000
 #define CHECK_MS 10000
-#define EXIT_NO_BUNDLE 3 /* of nacre-door --check */
 
 /* By the program's real place: what is given may be a link, /proc/self/exe among them. */
 enum nacre_status door_process_find(const char *program, char ret_path[DOOR_PATH],
@@ -173,7 +172,7 @@ enum nacre_status door_process_check(const char *path, struct nacre_error *err)
     door_process_end(&process);
     if (status != NACRE_OK || (info.si_code == CLD_EXITED && info.si_status == 0))
         return status;
-    if (info.si_code == CLD_EXITED && info.si_status == EXIT_NO_BUNDLE)
+    if (info.si_code == CLD_EXITED && info.si_status == NACRE_DOOR_EXIT_NO_BUNDLE)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the system has no CA certificates to verify servers by: "
                           "install the package ca-certificates");

@@ -14,11 +14,14 @@
 #define IDLE_MAX 8
 #define OPEN_MS 15000
 #define END_MS 3000
+/* The certificate of its CA has to last for the longest run (7 days of 8). */
+#define REUSE_MS_MAX (UINT64_C(12) * 3600 * 1000)
 
 struct nacre_door {
     struct nacre_door *next;  /* among the idle, the one used last first */
     struct nacre_digest key;  /* of the plan, the tool and the secrets it was made for */
     struct door_process process;
+    uint64_t opened_ms;       /* of the wall clock, by which certificates end */
     _Atomic bool spoilt;      /* not for another run */
     _Atomic uint32_t runs;    /* begun and not ended */
     pthread_mutex_t ending;   /* whoever ends a run hears its answer */
@@ -174,6 +177,14 @@ static struct nacre_door *take_idle(struct nacre_doors *doors,
     return taken;
 }
 
+/* One from the future was opened before the clock was set back: its age is unknown. */
+static bool is_fresh(const struct nacre_door *door)
+{
+    uint64_t now_ms = nacre_clock_wall_ms();
+
+    return now_ms >= door->opened_ms && now_ms - door->opened_ms <= REUSE_MS_MAX;
+}
+
 /* ---- opening one ---- */
 
 static enum nacre_status tell(const struct nacre_door *door, enum nacre_door_order order,
@@ -304,6 +315,7 @@ static enum nacre_status start(const struct nacre_doors *doors,
     if (!door)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a door");
     door->process = (struct door_process){ -1, -1, -1 };
+    door->opened_ms = nacre_clock_wall_ms();
     (void)pthread_mutex_init(&door->ending, NULL);
     status = door_process_start(doors->path, &door->process, err);
     if (status == NACRE_OK)
@@ -342,7 +354,7 @@ enum nacre_status nacre_doors_get(struct nacre_doors *doors,
     while ((door = take_idle(doors, &key))) {
         struct nacre_error gone;
 
-        if (door_process_lives(&door->process) &&
+        if (is_fresh(door) && door_process_lives(&door->process) &&
             tell_tokens(door, &plan->egress, request->granted, &gone) == NACRE_OK)
             break;
         door_free(door);

@@ -29,6 +29,15 @@ bool nacre_egress_is_open(const struct nacre_egress *egress)
            (egress->mode == NACRE_NETWORK_ALLOWLIST && egress->allowed_count > 0);
 }
 
+bool nacre_egress_intercepts(const struct nacre_egress *egress)
+{
+    bool some = egress->way == NACRE_WAY_INTERCEPT;
+
+    for (uint32_t i = 0; i < egress->allowed_count; i++)
+        some = some || egress->allowed[i].way == NACRE_WAY_INTERCEPT;
+    return some && nacre_egress_is_open(egress);
+}
+
 /* ---- does a rule speak of this host? ---- */
 
 static bool is_named(const struct nacre_egress_host *host, const char *name)

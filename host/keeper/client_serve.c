@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine.h"
 #include "message.h"
+#include "nacre/clock.h"
 #include "nacre/text.h"
 #include "private.h"
 #include "serve.h"
@@ -313,12 +313,9 @@ uint32_t keeper_end_chosen(const struct keeper *keeper,
                            const struct nacre_keeper_choice *choice, uint32_t *ret_left)
 {
     const struct nacre_keeper_options *options = keeper->options;
-    struct choosing choosing = { .choice = choice };
-    struct timespec now;
+    struct choosing choosing = { .choice = choice, .now_ms = nacre_clock_wall_ms() };
     uint32_t ended;
 
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    choosing.now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
     ended = options->end(options->executor, choice->force, is_chosen, &choosing);
     if (ret_left && !choice->force)
         options->list(options->executor, count_left, &choosing);

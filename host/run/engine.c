@@ -1,9 +1,11 @@
 #include "engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "nacre/door.h"
 #include "nacre/keeper.h"
+#include "nacre/secrets.h"
 
 #define NOTICE_BYTES 512
 
@@ -191,6 +193,21 @@ static enum nacre_status open_audit(struct nacre_engine *engine,
     return status;
 }
 
+/* Housekeeping: where a token is used, its expiry is judged again. */
+static void reap_tokens(const struct nacre_engine *engine)
+{
+    char notice[NOTICE_BYTES];
+    struct nacre_error err;
+    uint64_t purged;
+
+    if (nacre_token_reap(engine->places.state_dir, &purged, &err) == NACRE_OK ||
+        !engine->on_notice)
+        return;
+    (void)snprintf(notice, sizeof(notice), "expired tokens can't be purged: %.400s",
+                   err.text);
+    engine->on_notice(engine->notice_data, notice);
+}
+
 enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
                                     struct nacre_engine **ret_engine,
                                     struct nacre_error *err)
@@ -227,6 +244,7 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
         status = open_audit(engine, options, err);
     if (status != NACRE_OK)
         return status;
+    reap_tokens(engine);
     *ret_engine = nacre_engine_take(&engine);
     return NACRE_OK;
 }

@@ -11,23 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "guard.h"
+#include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/path.h"
 
 #define STATE_NAME "intents"
 /* A clock that is set back must not bring a token back: so long its nonce stays. */
 #define KEPT_MS UINT64_C(86400000)
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 enum nacre_status nacre_intent_issue(const char *key_dir, const struct nacre_tool *tool,
                                      const struct nacre_request *request, uint64_t ttl_ms,
@@ -47,7 +39,8 @@ enum nacre_status nacre_intent_issue(const char *key_dir, const struct nacre_too
         status = nacre_key_load(key_dir, NACRE_INTENT_KEY, key, err);
     if (status != NACRE_OK)
         return status;
-    intent.expires_ms = now_ms() + (ttl_ms > 0 ? ttl_ms : NACRE_INTENT_TTL_MS);
+    intent.expires_ms =
+        nacre_clock_wall_ms() + (ttl_ms > 0 ? ttl_ms : NACRE_INTENT_TTL_MS);
     nacre_intent_describe(tool, request, &intent);
     nacre_intent_seal(key, &intent, ret_token);
     explicit_bzero(key, sizeof(key));
@@ -83,7 +76,7 @@ enum nacre_status nacre_intent_verify(const char *key_dir, const struct nacre_to
         return NACRE_OK;
     }
     nacre_intent_describe(tool, request, &call);
-    *ret_verdict = nacre_intent_compare(ret_intent, &call, now_ms(), &what);
+    *ret_verdict = nacre_intent_compare(ret_intent, &call, nacre_clock_wall_ms(), &what);
     if (*ret_verdict == NACRE_INTENT_MISMATCH)
         (void)snprintf(ret_text, NACRE_INTENT_TEXT,
                        "the intent was issued for another call: %s %s not the same", what,
@@ -122,7 +115,7 @@ static void prune(int dir_fd)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    uint64_t now = now_ms();
+    uint64_t now = nacre_clock_wall_ms();
 
     if (!dir) {
         if (fd >= 0)
@@ -161,8 +154,8 @@ enum nacre_status nacre_intent_take(const char *state_dir,
         return nacre_fail(err, NACRE_ERR_IO, "the intent can't be marked as used");
     prune(dir_fd);
     /* Asked again: what another process pruned meanwhile has expired. */
-    *ret_verdict = now_ms() < intent->expires_ms ? NACRE_INTENT_HOLDS
-                                                 : NACRE_INTENT_EXPIRED;
+    *ret_verdict = nacre_clock_wall_ms() < intent->expires_ms ? NACRE_INTENT_HOLDS
+                                                              : NACRE_INTENT_EXPIRED;
     return NACRE_OK;
 }
 

@@ -16,6 +16,8 @@
 #include "names.h"
 #include "nacre/key.h"
 #include "nacre/base64.h"
+#include "nacre/clock.h"
+#include "nacre/path.h"
 #include "nacre/text.h"
 #include "store.h"
 #include "vault.h"
@@ -188,7 +190,7 @@ static bool keep_ours(const struct token *token, const void *data)
 enum nacre_status tokens_load(struct nacre_vault *vault, struct tokens *ret_tokens,
                               struct nacre_error *err)
 {
-    uint64_t now_ms = secrets_now_ms();
+    uint64_t now_ms = nacre_clock_wall_ms();
     enum nacre_status status = read_file(vault->state_fd, ret_tokens, err);
 
     if (status != NACRE_OK)
@@ -256,7 +258,7 @@ enum nacre_status tokens_add(struct tokens *tokens, const char *secret, const ch
                              uint64_t ttl_ms, char ret_token[NACRE_TOKEN_TEXT],
                              struct nacre_error *err)
 {
-    struct token fresh = { .issued_ms = secrets_now_ms() };
+    struct token fresh = { .issued_ms = nacre_clock_wall_ms() };
     struct token *grown;
     enum nacre_status status;
 
@@ -371,18 +373,34 @@ enum nacre_status nacre_token_revoke(struct nacre_vault *vault, const char *scop
     return status;
 }
 
-/* Needs no key, so that the keeper has none: what it takes away had ended already. */
+static bool has_tokens(const char *state_dir)
+{
+    char path[NACRE_PATH_MAX];
+    int length = snprintf(path, sizeof(path), "%s/" TOKENS_NAME, state_dir);
+
+    return length >= (int)sizeof(path) ||
+           faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+/* Needs no key, so that the keeper has none: what it takes away had ended already.  Every
+ * engine does it when it is opened: whoever has no tokens pays for one look, and whoever
+ * has none that ended waits for no lock. */
 enum nacre_status nacre_token_reap(const char *state_dir, uint64_t *ret_purged,
                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int state_fd = -1;
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
     NACRE_AUTO(tokens_clear) struct tokens tokens = { 0 };
-    uint64_t now_ms = secrets_now_ms(), purged = 0;
-    enum nacre_status status = nacre_private_dir_open(state_dir, &state_fd, err);
+    uint64_t now_ms = nacre_clock_wall_ms(), purged = 0;
+    enum nacre_status status = NACRE_OK;
 
-    if (status == NACRE_OK &&
-        faccessat(state_fd, TOKENS_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (has_tokens(state_dir)) {
+        status = nacre_private_dir_open(state_dir, &state_fd, err);
+        if (status == NACRE_OK)
+            status = read_file(state_fd, &tokens, err);
+    }
+    if (status == NACRE_OK && filter(&tokens, keep_live, &now_ms) > 0) {
+        tokens_clear(&tokens);
         status = store_lock(state_fd, VAULT_LOCK, &lock, err);
         if (status == NACRE_OK)
             status = read_file(state_fd, &tokens, err);
@@ -401,7 +419,7 @@ bool nacre_token_any(const char *state_dir, const char *session, const char *age
     NACRE_AUTO(nacre_fd_guard) int state_fd =
         open(state_dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     NACRE_AUTO(tokens_clear) struct tokens tokens = { 0 };
-    uint64_t now_ms = secrets_now_ms();
+    uint64_t now_ms = nacre_clock_wall_ms();
     struct nacre_error err;
 
     if (state_fd < 0 || read_file(state_fd, &tokens, &err) != NACRE_OK)

@@ -7,20 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "nacre/clock.h"
 #include "nacre/egress.h"
 #include "nacre/key.h"
 #include "nacre/text.h"
 #include "names.h"
-
-uint64_t secrets_now_ms(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* ---- its life ---- */
 
@@ -179,7 +171,7 @@ static enum nacre_status put_value(struct nacre_vault *vault, const char *name,
     if (status != NACRE_OK)
         return status;
     entry->version++;
-    entry->changed_ms = secrets_now_ms();
+    entry->changed_ms = nacre_clock_wall_ms();
     entry->value_count = count;
     return vault_entry_seal(entry, vault->content.id, vault->private->seal_key, value,
                             err);
@@ -282,7 +274,7 @@ static enum nacre_status regrant(struct nacre_vault *vault, struct vault_entry *
     if (status != NACRE_OK)
         return status;
     entry->version++;
-    entry->changed_ms = secrets_now_ms();
+    entry->changed_ms = nacre_clock_wall_ms();
     return vault_entry_seal(entry, id, key, value.bytes, err);
 }
 

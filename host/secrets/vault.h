@@ -55,8 +55,6 @@ NACRE_MUST_CHECK enum nacre_status vault_accept(struct nacre_vault *vault,
 
 struct vault_entry *vault_find(const struct nacre_vault *vault, const char *name);
 
-uint64_t secrets_now_ms(void);
-
 /* ---- tokens.c, under the lock ---- */
 
 struct token {

@@ -107,6 +107,42 @@ static void the_largest_frames_fit_byte_by_byte_without_end(void **state)
         }
 }
 
+/* Also when the reader has moved the half of it that was there. */
+static void a_payload_that_is_wiped_is_nowhere_in_the_reader(void **state)
+{
+    static const char secret[] = "of-a-secret";
+    static uint8_t bytes[FRAME_HEADER + FRAME_PAYLOAD_MAX], other[sizeof(bytes)];
+    struct frame frame;
+    size_t moved = 0;
+
+    (void)state;
+    for (size_t at = FRAME_HEADER; at + sizeof(secret) < sizeof(bytes); at += 512)
+        memcpy(bytes + at, secret, sizeof(secret));
+    (void)put_frame(bytes, FRAME_START, 1, 7, NULL, 0);
+    (void)put_frame(other, FRAME_DATA, 0, 7, NULL, 0);
+    bytes[6] = other[6] = FRAME_PAYLOAD_MAX >> 16; /* the size's third byte */
+    frame_reader_init(&reader);
+    for (size_t cut = 1; cut < sizeof(bytes); cut += 4999) {
+        size_t taken;
+
+        for (int i = 0; i < 3; i++)
+            feed(other, sizeof(other));
+        feed(bytes, cut);
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(frame_reader_next(&reader, &frame), 1);
+        assert_int_equal(frame_reader_next(&reader, &frame), 0);
+        taken = reader.taken;
+        feed(bytes + cut, sizeof(bytes) - cut);
+        moved += reader.taken < taken;
+        assert_int_equal(frame_reader_next(&reader, &frame), 1);
+        assert_int_equal(frame.type, FRAME_START);
+        assert_memory_equal(frame.payload, secret, sizeof(secret));
+        frame_reader_wipe(&reader, &frame);
+        assert_null(memmem(reader.bytes, sizeof(reader.bytes), secret, sizeof(secret)));
+    }
+    assert_true(moved > 10);
+}
+
 static void a_malformed_header_breaks_the_stream_for_good(void **state)
 {
     static const struct {
@@ -512,6 +548,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_come_out_as_they_went_in_wherever_the_stream_is_cut),
         cmocka_unit_test(the_largest_frames_fit_byte_by_byte_without_end),
+        cmocka_unit_test(a_payload_that_is_wiped_is_nowhere_in_the_reader),
         cmocka_unit_test(a_malformed_header_breaks_the_stream_for_good),
         cmocka_unit_test(every_type_has_a_name_and_nothing_else_has),
         cmocka_unit_test(packing_what_does_not_fit_fails_at_every_size),

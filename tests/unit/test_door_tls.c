@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -589,6 +590,25 @@ static void the_ca_is_believed_for_its_hosts_alone(void **state)
     }
 }
 
+/* A run may take seven days, with a door that was idle for half of one. */
+static void a_ca_outlives_the_longest_run(void **state)
+{
+    time_t longest = time(NULL) + 7 * 24 * 3600 + 12 * 3600;
+    time_t too_long = longest + 24 * 3600;
+    X509 *certificate;
+    BIO *bio;
+
+    (void)state;
+    make_ca();
+    bio = BIO_new_mem_buf(door_ca_certificate(world.door.ca), -1);
+    certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+    assert_non_null(certificate);
+    assert_true(X509_cmp_time(X509_get0_notAfter(certificate), &longest) > 0);
+    assert_true(X509_cmp_time(X509_get0_notAfter(certificate), &too_long) < 0);
+    X509_free(certificate);
+    BIO_free(bio);
+}
+
 static void a_ca_is_made_for_named_hosts_only(void **state)
 {
     struct nacre_error err;
@@ -634,6 +654,7 @@ int main(void)
         T(another_host_inside_tls_is_refused),
         T(a_body_larger_than_a_record_comes_through_tls_whole),
         T(the_ca_is_believed_for_its_hosts_alone),
+        T(a_ca_outlives_the_longest_run),
         T(a_ca_is_made_for_named_hosts_only),
         T(interception_without_a_ca_is_refused),
     };

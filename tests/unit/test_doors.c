@@ -21,6 +21,16 @@
 #include "nacre/secrets.h"
 #include "nacre/tool.h"
 
+/* The wall clock is the test's. */
+static int64_t shift_ms;
+
+uint64_t __real_nacre_clock_wall_ms(void);
+uint64_t __wrap_nacre_clock_wall_ms(void);
+uint64_t __wrap_nacre_clock_wall_ms(void)
+{
+    return __real_nacre_clock_wall_ms() + (uint64_t)shift_ms;
+}
+
 static char name[] = "a.example", secret_name[] = "KEY";
 static struct nacre_egress_host host = { .name = name, .way = NACRE_WAY_TUNNEL };
 static struct nacre_egress_secret rule = { secret_name, &host, 1 };
@@ -42,6 +52,7 @@ static int make(void **state)
     struct nacre_error err;
 
     (void)state;
+    shift_ms = 0;
     for (size_t i = 0; i < NACRE_COUNT(tools); i++)
         tools[i].digest.bytes[0] = (uint8_t)i;
     secret.value = (const unsigned char *)"the first value";
@@ -83,6 +94,21 @@ static unsigned children(void)
     return count;
 }
 
+/* The first of them. */
+static int child(void)
+{
+    char path[64];
+    int pid = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%d", &pid), 1);
+    (void)fclose(file);
+    return pid;
+}
+
 static void a_door_is_kept_for_the_same_plan_tool_and_secrets(void **state)
 {
     struct nacre_door *first = get(0), *again, *other;
@@ -98,6 +124,35 @@ static void a_door_is_kept_for_the_same_plan_tool_and_secrets(void **state)
     nacre_doors_put(doors, again);
     nacre_doors_put(doors, other);
     assert_int_equal(children(), 2);
+}
+
+static void a_door_of_half_a_day_or_of_an_unknown_age_is_not_used_again(void **state)
+{
+    static const int64_t half_a_day_ms = INT64_C(12) * 3600 * 1000;
+    const struct {
+        int64_t shift_ms;
+        bool kept;
+    } rows[] = {
+        { half_a_day_ms - 60000, true },
+        { half_a_day_ms + 60000, false }, /* and from here on its age is its own */
+        { 2 * half_a_day_ms, true },
+        { half_a_day_ms, false }, /* the clock was set back */
+        { half_a_day_ms, true },
+    };
+    int first;
+
+    (void)state;
+    nacre_doors_put(doors, get(0));
+    first = child();
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        int before = child();
+
+        shift_ms = rows[i].shift_ms;
+        nacre_doors_put(doors, get(0));
+        assert_int_equal(children(), 1);
+        assert_int_equal(child() == before, rows[i].kept);
+    }
+    assert_int_not_equal(child(), first);
 }
 
 static void another_tool_plan_or_value_has_a_door_of_its_own(void **state)
@@ -142,18 +197,10 @@ static void idle_doors_are_few_and_the_oldest_goes_first(void **state)
 static void one_that_died_while_idle_is_replaced(void **state)
 {
     struct nacre_door *door = get(0);
-    char path[64];
-    int pid = 0;
-    FILE *file;
 
     (void)state;
     nacre_doors_put(doors, door);
-    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-    file = fopen(path, "re");
-    assert_non_null(file);
-    assert_int_equal(fscanf(file, "%d", &pid), 1);
-    (void)fclose(file);
-    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(kill(child(), SIGKILL), 0);
     (void)usleep(50000);
     door = get(0);
     assert_int_equal(children(), 1);
@@ -240,6 +287,36 @@ static void what_was_denied_is_in_the_result_of_its_run_alone(void **state)
         assert_int_equal(result->denials_seen, 1);
         assert_false(result->leak);
     }
+    (void)close(ends[0]);
+    nacre_doors_put(doors, door);
+}
+
+/* Of 253 bytes, the longest there is. */
+static void a_record_has_the_whole_name(void **state)
+{
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    char url[NACRE_NAME_SIZE + 16] = "https://", text[512];
+    char *longest = url + strlen(url);
+    struct nacre_door *door = get(0);
+    struct nacre_door_message message;
+    struct nacre_error err;
+    int ends[2];
+
+    (void)state;
+    memset(longest, 'x', NACRE_NAME_SIZE - 1);
+    for (size_t i = 63; i < NACRE_NAME_SIZE - 1; i += 64)
+        longest[i] = '.';
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(nacre_door_serve(door, NACRE_DOOR_GUEST, ends[1], &err), NACRE_OK);
+    assert_int_equal(nacre_result_new(&result, &err), NACRE_OK);
+    assert_int_equal(nacre_door_begin(door, "id", nacre_clock_ns() + 5 * NACRE_NS_PER_S,
+                                      &err),
+                     NACRE_OK);
+    ask(ends[0], url, &message, text);
+    assert_int_equal(message.code, NACRE_HTTP_DENIED);
+    assert_int_equal(nacre_door_end(door, result, &err), NACRE_OK);
+    assert_int_equal(result->egress_count, 1);
+    assert_string_equal(result->egress[0].host, longest);
     (void)close(ends[0]);
     nacre_doors_put(doors, door);
 }
@@ -332,12 +409,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, end)
         TEST(a_door_is_kept_for_the_same_plan_tool_and_secrets),
+        TEST(a_door_of_half_a_day_or_of_an_unknown_age_is_not_used_again),
         TEST(another_tool_plan_or_value_has_a_door_of_its_own),
         TEST(idle_doors_are_few_and_the_oldest_goes_first),
         TEST(one_that_died_while_idle_is_replaced),
         TEST(one_that_listens_is_never_kept),
         TEST(one_with_an_unended_run_is_never_kept),
         TEST(what_was_denied_is_in_the_result_of_its_run_alone),
+        TEST(a_record_has_the_whole_name),
         TEST(outside_of_a_run_nothing_is_sent),
         TEST(many_denials_are_counted_and_the_first_kept),
         TEST(what_is_missing_is_named),

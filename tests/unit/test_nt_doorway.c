@@ -20,7 +20,7 @@ static struct {
     pthread_mutex_t lock;
     bool echoes;
     size_t count;
-    int kinds[2000], fds[2000];
+    int kinds[4 * DOORWAY_CONNECTIONS_MAX], fds[4 * DOORWAY_CONNECTIONS_MAX];
 } door = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void *echo(void *data)

@@ -93,6 +93,55 @@ static void who_asks_for_none_gets_none_and_touches_nothing(void **state)
     assert_false(scene_has("keys"));
 }
 
+static void open_engine(void)
+{
+    const struct nacre_engine_options options = {
+        .state_dir = "state", .key_dir = "keys", .cache_dir = "cache",
+        .commands_only = true, .audit_off = true, .on_notice = on_notice,
+        .callback_data = notice,
+    };
+    struct nacre_engine *opened = NULL;
+
+    if (nacre_engine_open(&options, &opened, &err) != NACRE_OK)
+        fail_msg("%s", err.text);
+    nacre_engine_free(opened);
+}
+
+static long tokens_bytes(void)
+{
+    struct stat info;
+
+    return stat("state/tokens", &info) == 0 ? (long)info.st_size : -1;
+}
+
+static void an_engine_purges_what_expired_while_nobody_was_there(void **state)
+{
+    char token[NACRE_TOKEN_TEXT];
+
+    (void)state;
+    open_engine();
+    assert_int_equal(tokens_bytes(), -1);
+    assert_false(scene_has("state/vault.lock"));
+    set("alpha", VALUE, strlen(VALUE), "any");
+    {
+        NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
+
+        assert_int_equal(nacre_vault_open("state", "keys", &vault, &err), NACRE_OK);
+        assert_int_equal(nacre_token_issue(vault, "alpha", "run:a", 1, token, &err),
+                         NACRE_OK);
+    }
+    (void)usleep(5000);
+    assert_true(tokens_bytes() > 16);
+    open_engine();
+    assert_int_equal(tokens_bytes(), 16); /* the file's head */
+    assert_string_equal(notice, "");
+    /* One that can't be read is told, and the engine serves. */
+    scene_file("state/tokens", "damaged");
+    open_engine();
+    assert_non_null(strstr(notice, "expired tokens can't be purged"));
+    assert_int_equal(tokens_bytes(), 7);
+}
+
 static void what_a_caller_says_was_granted_is_dropped(void **state)
 {
     static struct nacre_secret item = { .name = "forged" };
@@ -269,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(who_asks_for_none_gets_none_and_touches_nothing),
+        EACH(an_engine_purges_what_expired_while_nobody_was_there),
         EACH(what_a_caller_says_was_granted_is_dropped),
         EACH(each_injection_hands_over_in_its_own_way),
         EACH(a_token_is_a_variable_and_its_value_stays_out),

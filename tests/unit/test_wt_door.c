@@ -419,19 +419,47 @@ static bool is_shared(const char *text)
     return found;
 }
 
+/* How many mappings of it have the flag ("dd": in no core file, "lo": locked); ret_all is
+ * how many there are.  Pages that are locked apart are a mapping of their own. */
+static unsigned shared_with(const char *flag, unsigned *ret_all)
+{
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    char line[512];
+    bool is_share = false;
+    unsigned count = 0;
+
+    assert_non_null(maps);
+    *ret_all = 0;
+    while (fgets(line, sizeof(line), maps)) {
+        unsigned long start, end;
+
+        if (sscanf(line, "%lx-%lx ", &start, &end) == 2) {
+            is_share = strstr(line, "memfd:nacre-share") != NULL;
+            *ret_all += is_share;
+        } else if (is_share && strncmp(line, "VmFlags:", 8) == 0) {
+            count += strstr(line, flag) != NULL;
+        }
+    }
+    (void)fclose(maps);
+    return count;
+}
+
 struct watched {
     const struct world *world;
     const char *text;
-    bool was_shared;
+    bool was_shared, was_dumped, was_locked;
 };
 
 static void look(void *data, int stream, const char *bytes, size_t count)
 {
     struct watched *watched = data;
+    unsigned all;
 
     (void)stream;
     (void)bytes;
     (void)count;
+    watched->was_dumped = shared_with(" dd", &all) < all || watched->was_dumped;
+    watched->was_locked = shared_with(" lo", &all) > 0 || watched->was_locked;
     watched->was_shared = watched->was_shared || is_shared(watched->text);
 }
 
@@ -480,6 +508,7 @@ static void variables_with_secrets_are_wiped_after_the_run(void **state)
     const struct world *world = *state;
     struct watched watched = { .world = world, .text = text };
     struct nacre_secret_set set = { .count = 0 };
+    unsigned all;
     struct run run = { .policy = shut_policy, .guest = "args",
                        .arguments = (const char *const[]){ "hello", NULL },
                        .more = { .environment = (const char *const[]){
@@ -491,8 +520,11 @@ static void variables_with_secrets_are_wiped_after_the_run(void **state)
     assert_int_equal(result->outcome, NACRE_OUTCOME_EXITED);
     assert_true(result->output.size > 0);
     if (!world->in_process)
-        assert_true(watched.was_shared); /* the control */
+        assert_true(watched.was_shared && watched.was_locked); /* the control */
+    assert_false(watched.was_dumped);
     assert_false(is_shared(text));
+    assert_int_equal(shared_with(" lo", &all), 0);
+    watched.was_locked = false;
     /* And one that is nobody's secret stays, which shows that the worker does. */
     run.more.granted = NULL;
     {
@@ -500,6 +532,7 @@ static void variables_with_secrets_are_wiped_after_the_run(void **state)
 
         assert_int_equal(plain->outcome, NACRE_OUTCOME_EXITED);
     }
+    assert_false(watched.was_locked || watched.was_dumped);
     assert_int_equal(is_shared(text), !world->in_process);
 }
 

@@ -10,6 +10,10 @@
 /* CLOCK_MONOTONIC.  Deadlines are in this clock; 0 is never one. */
 uint64_t nacre_clock_ns(void);
 
+/* Milliseconds since 1970, by the clock of the wall, which may be set: for what other
+ * processes and later ones have to understand. */
+uint64_t nacre_clock_wall_ms(void);
+
 /* What is left until `deadline_ns`; zero when it has passed. */
 struct timespec nacre_clock_until(uint64_t deadline_ns);
 

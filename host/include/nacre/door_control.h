@@ -56,6 +56,7 @@ struct nacre_door_totals {
                 8 * sizeof(struct nacre_egress_record) + sizeof(struct nacre_door_totals)))
 
 #define NACRE_DOOR_CONTROL_FD 3
+#define NACRE_DOOR_EXIT_NO_BUNDLE 3 /* of nacre-door --check */
 /* What follows the struct.  Half of what a socket holds by default. */
 #define NACRE_DOOR_PACKET_MAX ((size_t)96 << 10)
 #define NACRE_DOOR_EGRESS_MAX ((size_t)4 << 20)

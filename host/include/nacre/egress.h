@@ -68,6 +68,8 @@ struct nacre_egress {
 };
 
 bool nacre_egress_is_open(const struct nacre_egress *egress);
+/* Is the TLS of some host ended by the door, so that a sandbox needs its certificate? */
+bool nacre_egress_intercepts(const struct nacre_egress *egress);
 
 /* Why a request may or may not leave. */
 struct nacre_egress_verdict {

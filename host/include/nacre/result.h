@@ -9,6 +9,7 @@
 #include "nacre/input.h"
 #include "nacre/own.h"
 #include "nacre/policy.h"
+#include "nacre/url.h"
 
 /*
  * How a run ended.  This is the guest's doing or the policy's decision; that the
@@ -67,7 +68,7 @@ struct nacre_mechanism {
 /* One request that a guest made, or a tunnel that it opened. */
 struct nacre_egress_record {
     char method[8];      /* GET, ..., CONNECT for a tunnel */
-    char host[128];      /* normalised; cut when it is longer */
+    char host[NACRE_NAME_SIZE]; /* normalised */
     uint16_t port;
     bool sent;           /* false: refused, and `code` says why */
     char code[24];       /* a denial's, or of enum nacre_http_code; "" when all went well */
