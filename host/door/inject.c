@@ -202,8 +202,6 @@ static void list_hosts(const struct nacre_egress_secret *secret, char *ret_text,
 
         used += more > 0 ? (size_t)more : 0;
     }
-    if (secret->host_count == 0)
-        (void)snprintf(ret_text, size, "no host");
 }
 
 static enum nacre_http_code check(const struct door_target *target, uint32_t index,
@@ -212,6 +210,11 @@ static enum nacre_http_code check(const struct door_target *target, uint32_t ind
     const struct nacre_egress_secret *rule = &target->door->egress.secrets[index];
     char hosts[160];
 
+    if (rule->host_count == 0)
+        return refuse(verdict, "secret-not-bound",
+                      "Secret %.64s is put in nowhere: it is bound to no host, or this "
+                      "run was handed the value itself.",
+                      rule->name);
     list_hosts(rule, hosts, sizeof(hosts));
     if (!nacre_egress_binds(rule, target->host, target->port))
         return refuse(verdict, "secret-not-bound",
