@@ -21,7 +21,6 @@
 #include "inflate.h"
 #include "nacre/clock.h"
 
-#define RULE "capabilities.network"
 #define OUT_HIGH ((size_t)128 << 10) /* the server waits when so much does */
 #define OUT_LOW ((size_t)32 << 10)
 
@@ -147,21 +146,6 @@ static void fix_host(struct door_client *client, const struct nacre_url *url)
     client->port = url->port;
 }
 
-static void deny_tunnel(struct door_client *client, const struct nacre_url *url)
-{
-    struct nacre_egress_verdict verdict;
-    char port[8] = "";
-
-    if (url->port != 443)
-        (void)snprintf(port, sizeof(port), ":%u", url->port);
-    door_verdict(&verdict, "call-http", RULE,
-                 "call http://%.120s%s/ instead, through the same proxy: what is sent to "
-                 "this host is looked at, so the sandbox's door speaks TLS to it for you "
-                 "(git: url.http://%.60s/.insteadOf https://%.60s/)",
-                 url->host, port, url->host, url->host);
-    deny(client, &verdict);
-}
-
 static void connect_asked(struct door_client *client)
 {
     const struct door_head *head = &client->talk->head;
@@ -172,38 +156,26 @@ static void connect_asked(struct door_client *client)
         refuse_request(client, 400, "CONNECT has no body");
         return;
     }
-    nacre_egress_judge(&client->door->egress, head->url.host, head->url.port, &verdict);
-    if (!verdict.allowed) {
+    nacre_egress_judge_tls(&client->door->egress, head->url.host, head->url.port,
+                           &verdict);
+    if (!verdict.allowed ||
+        (verdict.way == NACRE_WAY_TUNNEL &&
+         door_tunnel_leaks(client->door, head->url.host, &verdict))) {
         deny(client, &verdict);
         return;
     }
-    switch (verdict.way) {
-    case NACRE_WAY_TUNNEL:
-        if (door_tunnel_leaks(client->door, head->url.host, &verdict)) {
-            deny(client, &verdict);
-            return;
-        }
-        fix_host(client, &head->url);
-        if (door_admit(client->door, text, sizeof(text))) {
-            client->talk->stage = STAGE_ASKED;
-            door_tunnel_dial(client, dialed);
-        } else if (!client->over) { /* asking may have ended the run */
-            door_client_refused(client, head->method, head->url.host, head->url.port,
-                                door_code_name(NACRE_HTTP_TOO_MANY));
-            refuse(client, client->door->running ? 429 : 503,
-                   door_code_name(NACRE_HTTP_TOO_MANY), text);
-        }
-        return;
-    case NACRE_WAY_INTERCEPT:
-        fix_host(client, &head->url);
+    fix_host(client, &head->url);
+    if (verdict.way == NACRE_WAY_INTERCEPT) {
         say_connected(client);
-        return;
-    case NACRE_WAY_UPGRADE:
-    case NACRE_WAY_NONE:
-    case NACRE_WAY_COUNT:
-        break;
+    } else if (door_admit(client->door, text, sizeof(text))) {
+        client->talk->stage = STAGE_ASKED;
+        door_tunnel_dial(client, dialed);
+    } else if (!client->over) { /* asking may have ended the run */
+        door_client_refused(client, head->method, head->url.host, head->url.port,
+                            door_code_name(NACRE_HTTP_TOO_MANY));
+        refuse(client, client->door->running ? 429 : 503,
+               door_code_name(NACRE_HTTP_TOO_MANY), text);
     }
-    deny_tunnel(client, &head->url);
 }
 
 /* ---- an answer comes ---- */
@@ -367,22 +339,6 @@ static const char *misdirected(const struct door_client *client)
     return NULL;
 }
 
-static void judge(const struct door *door, struct nacre_url *url,
-                  struct nacre_egress_verdict *verdict)
-{
-    uint16_t port = url->port == 80 ? 443 : url->port;
-
-    if (!url->tls) {
-        nacre_egress_judge(&door->egress, url->host, port, verdict);
-        if (verdict->allowed && verdict->way == NACRE_WAY_UPGRADE) {
-            url->tls = true;
-            url->port = port;
-            return;
-        }
-    }
-    nacre_egress_judge(&door->egress, url->host, url->port, verdict);
-}
-
 static void head_came(struct door_client *client)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -400,7 +356,7 @@ static void head_came(struct door_client *client)
         connect_asked(client);
         return;
     }
-    judge(client->door, &head->url, &verdict);
+    nacre_egress_judge_url(&client->door->egress, &head->url, &verdict);
     if (!verdict.allowed) {
         deny(client, &verdict);
         return;

@@ -124,25 +124,20 @@ static void judge(struct door_client *client, const char *name)
 {
     struct nacre_egress_verdict verdict;
 
-    nacre_egress_judge(&client->door->egress, name, 443, &verdict);
+    nacre_egress_judge_tls(&client->door->egress, name, 443, &verdict);
     if (!verdict.allowed || (verdict.way == NACRE_WAY_TUNNEL &&
                              door_tunnel_leaks(client->door, name, &verdict))) {
-        deny(client, ALERT_UNRECOGNIZED_NAME, name, &verdict);
+        deny(client, verdict.way == NACRE_WAY_UPGRADE ? ALERT_ACCESS_DENIED
+                                                      : ALERT_UNRECOGNIZED_NAME,
+             name, &verdict);
         return;
     }
     (void)snprintf(client->host, sizeof(client->host), "%s", name);
     client->port = 443;
-    if (verdict.way == NACRE_WAY_TUNNEL) {
+    if (verdict.way == NACRE_WAY_TUNNEL)
         dial(client);
-    } else if (verdict.way == NACRE_WAY_INTERCEPT) {
+    else
         intercept(client);
-    } else {
-        door_verdict(&verdict, "call-http", RULE,
-                     "call http://%.200s/ instead: what is sent to this host is looked "
-                     "at, so the sandbox's door speaks TLS to it for you",
-                     name);
-        deny(client, ALERT_ACCESS_DENIED, name, &verdict);
-    }
 }
 
 static void named(struct door_client *client, const char *asked)

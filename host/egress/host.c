@@ -93,26 +93,25 @@ const char *nacre_egress_host_text(const struct nacre_egress_host *host,
     return ret_text;
 }
 
-enum nacre_status nacre_egress_asked(const char *text, char ret_name[NACRE_NAME_SIZE],
-                                     uint16_t *ret_port, struct nacre_error *err)
+enum nacre_status nacre_egress_asked(const char *text, struct nacre_url *ret_url,
+                                     struct nacre_error *err)
 {
-    struct nacre_url url;
+    struct nacre_url url = { 0 };
     enum nacre_status status;
     const char *fault;
 
-    if (strstr(text, "://")) {
-        status = nacre_url_parse(text, strlen(text), &url, err);
-        if (status != NACRE_OK)
-            return status;
-        memcpy(ret_name, url.host, sizeof(url.host));
-        *ret_port = url.port;
-        return NACRE_OK;
-    }
+    if (strstr(text, "://"))
+        return nacre_url_parse(text, strlen(text), ret_url, err);
     fault = text[0] == '*' ? "a question is about one host, without '*'"
                            : fault_of_entry(text);
     if (fault)
         return nacre_fail(err, NACRE_ERR_PARSE, "%s", fault);
-    return read_name(text, ret_name, ret_port, err);
+    status = read_name(text, url.host, &url.port, err);
+    if (status != NACRE_OK)
+        return status;
+    url.is_address = nacre_address_parse(url.host, strlen(url.host), &url.address);
+    *ret_url = url;
+    return NACRE_OK;
 }
 
 void nacre_egress_host_clear(struct nacre_egress_host *host)

@@ -11,6 +11,7 @@
 #define RULE_ALLOWED "capabilities.network.allowed_hosts"
 #define RULE_DENIED "capabilities.network.denied_hosts"
 #define RULE_PRIVATE "capabilities.network.ssrf_protection.block_private_ips"
+#define RULE_LEAKS "capabilities.secrets.leak_detection.enabled"
 
 const char *nacre_way_name(enum nacre_way way)
 {
@@ -324,4 +325,62 @@ void nacre_egress_judge(const struct nacre_egress *egress, const char *name,
             verdict = answer;
     }
     *ret_verdict = verdict;
+}
+
+/* ---- by what a tool calls ---- */
+
+void nacre_egress_judge_url(const struct nacre_egress *egress, struct nacre_url *url,
+                            struct nacre_egress_verdict *ret_verdict)
+{
+    uint16_t port = url->port == 80 ? 443 : url->port;
+
+    if (!url->tls) {
+        nacre_egress_judge(egress, url->host, port, ret_verdict);
+        if (ret_verdict->allowed && ret_verdict->way == NACRE_WAY_UPGRADE) {
+            url->tls = true;
+            url->port = port;
+            return;
+        }
+    }
+    nacre_egress_judge(egress, url->host, url->port, ret_verdict);
+}
+
+/* Its bytes have to be seen: the scan wants it, or a secret that the door puts in. */
+static void deny_opaque(const struct nacre_egress *egress,
+                        const struct nacre_egress_host *host,
+                        struct nacre_egress_verdict *verdict)
+{
+    char text[NACRE_EGRESS_HOST_TEXT];
+
+    verdict->allowed = false;
+    say(verdict, "call-http",
+        egress->way == NACRE_WAY_UPGRADE ? RULE_LEAKS : "request.secrets",
+        (struct nacre_place){ 0 });
+    (void)nacre_egress_host_text(host, text);
+    TEXT(verdict,
+         "call http://%.100s/ instead: what is sent to this host is looked at, so the "
+         "sandbox's door speaks TLS to it for you (git: url.http://%.50s/.insteadOf "
+         "https://%.50s/)",
+         text, text, text);
+}
+
+void nacre_egress_judge_tls(const struct nacre_egress *egress, const char *name,
+                            uint16_t port, struct nacre_egress_verdict *ret_verdict)
+{
+    struct nacre_egress_host host = { .name = (char *)name,
+                                      .port = port == 443 ? 0 : port };
+
+    nacre_egress_judge(egress, name, port, ret_verdict);
+    if (!ret_verdict->allowed)
+        return;
+    host.is_address = nacre_address_parse(name, strlen(name), &host.address);
+    if (ret_verdict->way != NACRE_WAY_TUNNEL && ret_verdict->way != NACRE_WAY_INTERCEPT) {
+        deny_opaque(egress, &host, ret_verdict);
+    } else if (host.is_address) {
+        /* No client names an address in its hello, and what has no name stays in. */
+        ret_verdict->allowed = false;
+        say(ret_verdict, "no-server-name", "(built in)", (struct nacre_place){ 0 });
+        TEXT(ret_verdict, "%s is denied over TLS: a connection that names no host (SNI) "
+                          "is not let out; connect by name, not by address", name);
+    }
 }

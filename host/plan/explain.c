@@ -22,6 +22,8 @@ static struct nacre_place place_of(const struct nacre_policy *policy, const char
         return policy->network.block_private_ips.place;
     if (strcmp(rule, RULE_PRIVATE) == 0)
         return policy->network.ssrf_enabled.place;
+    if (strcmp(rule, RULE_LEAKS) == 0)
+        return policy->secrets.leak_detection.place;
     return (struct nacre_place){ 0 };
 }
 
@@ -98,12 +100,36 @@ static void close_hosts(const struct nacre_policy *policy,
         }
 }
 
+/* What flips a refusal that its code alone tells; false: it does not. */
+static bool flip_code(const struct nacre_policy *policy, const char *code,
+                      struct nacre_place place, const char *name,
+                      struct nacre_answer *answer)
+{
+    char shown[NACRE_SHOWN];
+    struct nacre_address address;
+
+    if (strcmp(code, "host-denied") == 0 || strcmp(code, "address-denied") == 0)
+        nacre_answer_fix(answer, "remove the entry from denied_hosts (line %d)",
+                         place.line);
+    else if (strcmp(code, "address-private") == 0)
+        open_private(policy, answer);
+    else if (strcmp(code, "call-http") == 0 &&
+             !nacre_address_parse(name, strlen(name), &address))
+        nacre_answer_fix(answer, "run it with --intercept %s",
+                         nacre_text_shown(shown, name));
+    else if (strcmp(code, "call-http") == 0 || strcmp(code, "address-never") == 0 ||
+             strcmp(code, "no-server-name") == 0)
+        nacre_answer_fix(answer, "no change opens it");
+    else
+        return false;
+    return true;
+}
+
 /* The smallest change that flips `verdict`. */
 static void flip(const struct nacre_policy *policy, const struct nacre_egress *egress,
                  const struct nacre_egress_verdict *verdict, const char *name,
                  uint16_t port, struct nacre_answer *answer)
 {
-    const char *code = verdict->code;
     bool listed = false;
 
     for (uint32_t i = 0; i < egress->allowed_count; i++)
@@ -113,14 +139,7 @@ static void flip(const struct nacre_policy *policy, const struct nacre_egress *e
                             "deny");
     } else if (verdict->allowed) {
         close_hosts(policy, egress, name, port, answer);
-    } else if (strcmp(code, "host-denied") == 0 || strcmp(code, "address-denied") == 0) {
-        nacre_answer_fix(answer, "remove the entry from denied_hosts (line %d)",
-                         verdict->place.line);
-    } else if (strcmp(code, "address-private") == 0) {
-        open_private(policy, answer);
-    } else if (strcmp(code, "address-never") == 0) {
-        nacre_answer_fix(answer, "no change opens it");
-    } else {
+    } else if (!flip_code(policy, verdict->code, verdict->place, name, answer)) {
         if (policy->network.mode == NACRE_NETWORK_DENY)
             open_mode(policy, answer);
         if (!listed)
@@ -129,36 +148,39 @@ static void flip(const struct nacre_policy *policy, const struct nacre_egress *e
     }
 }
 
-/* How a native tool gets there. */
-static const char *way_words(enum nacre_way way)
+/* As the door will judge it, as far as the question says what is called; `url` becomes
+ * what the door makes of it. */
+static void judge(const struct nacre_policy *policy, const struct nacre_egress *egress,
+                  struct nacre_url *url, struct nacre_egress_verdict *verdict)
 {
-    switch (way) {
-    case NACRE_WAY_TUNNEL:
-        return "; by tunnel: its TLS goes through unseen";
-    case NACRE_WAY_UPGRADE:
-        return "; by upgrade: call it as http://, the door speaks TLS";
-    case NACRE_WAY_INTERCEPT:
-        return "; by intercept: the door ends its TLS with a CA made for the sandbox";
-    case NACRE_WAY_NONE:
-    case NACRE_WAY_COUNT:
-        break;
+    if (!url->target[0]) {
+        url->port = url->port ? url->port : 443;
+        nacre_egress_judge(egress, url->host, url->port, verdict);
+    } else if (url->tls && nacre_level_is_native(policy->level)) {
+        nacre_egress_judge_tls(egress, url->host, url->port, verdict);
+    } else {
+        nacre_egress_judge_url(egress, url, verdict);
     }
-    return "";
 }
 
 static void answer_host(const struct nacre_policy *policy,
-                        const struct nacre_egress *egress, const char *name,
-                        uint16_t port, struct nacre_answer *answer)
+                        const struct nacre_egress *egress, struct nacre_url *url,
+                        struct nacre_answer *answer)
 {
     struct nacre_egress_verdict verdict;
+    bool is_clear;
 
-    nacre_egress_judge(egress, name, port, &verdict);
+    judge(policy, egress, url, &verdict);
+    is_clear = url->target[0] && !url->tls;
     answer->allowed = verdict.allowed;
     nacre_answer_say(answer, verdict.rule, 0,
                      verdict.place.line > 0 ? verdict.place
                                             : place_of(policy, verdict.rule),
-                     "%s%s", verdict.text, way_words(verdict.way));
-    flip(policy, egress, &verdict, name, port, answer);
+                     "%s%s%s", verdict.text,
+                     verdict.allowed && !is_clear ? nacre_way_words(verdict.way) : "",
+                     verdict.allowed && !url->is_address
+                         ? "; each address it leads to is judged then" : "");
+    flip(policy, egress, &verdict, url->host, url->port, answer);
 }
 
 enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
@@ -169,9 +191,9 @@ enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
     struct nacre_answer answer = { 0 };
     struct nacre_egress egress;
     struct nacre_error why;
-    char shown[NACRE_SHOWN], name[NACRE_NAME_SIZE];
-    uint16_t port = 0;
-    enum nacre_status status = nacre_egress_asked(host, name, &port, &why);
+    struct nacre_url url;
+    char shown[NACRE_SHOWN];
+    enum nacre_status status = nacre_egress_asked(host, &url, &why);
 
     (void)nacre_text_shown(shown, host);
     if (status != NACRE_OK)
@@ -190,10 +212,25 @@ enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
     status = nacre_network_rules(policy, request, &egress, err);
     if (status != NACRE_OK)
         return status;
-    answer_host(policy, &egress, name, port ? port : 443, &answer);
+    answer_host(policy, &egress, &url, &answer);
     nacre_egress_clear(&egress);
     *ret_answer = answer;
     return NACRE_OK;
+}
+
+bool nacre_explain_denial(const struct nacre_policy *policy,
+                          const struct nacre_denial *denial,
+                          struct nacre_answer *ret_answer)
+{
+    struct nacre_answer answer = { 0 };
+    struct nacre_place place =
+        denial->place.line > 0 ? denial->place : place_of(policy, denial->rule);
+
+    if (!flip_code(policy, denial->code, place, denial->path, &answer))
+        return false;
+    nacre_answer_say(&answer, denial->rule, 0, place, "%s", denial->text);
+    *ret_answer = answer;
+    return true;
 }
 
 /* ---- commands ---- */

@@ -44,16 +44,15 @@ static void network_mode(struct draft *draft)
     nacre_draft_add(draft, &decision);
 }
 
-/* What a way means to who calls the host. */
-static const char *way_words(enum nacre_way way)
+const char *nacre_way_words(enum nacre_way way)
 {
     switch (way) {
     case NACRE_WAY_TUNNEL:
-        return "; by tunnel, opaque to the door";
+        return "; by tunnel: its TLS goes through unseen";
     case NACRE_WAY_UPGRADE:
-        return "; by upgrade: called as http://, the door speaks TLS";
+        return "; by upgrade: call it as http://, the door speaks TLS";
     case NACRE_WAY_INTERCEPT:
-        return "; by intercept: the door ends TLS with the sandbox's own CA";
+        return "; by intercept: the door ends its TLS with a CA made for the sandbox";
     case NACRE_WAY_NONE:
     case NACRE_WAY_COUNT:
         break;
@@ -87,7 +86,7 @@ static void open_host(struct draft *draft, const struct nacre_egress_host *host)
     if (host->port != 0)
         (void)snprintf(ports, sizeof(ports), "port %u", (unsigned)host->port);
     WHAT(&decision, "%.120s: %s%s%s", nacre_egress_host_text(host, text), ports,
-         way_words(way),
+         nacre_way_words(way),
          is_unscanned(draft, way) ? "; not scanned, waived by the caller" : "");
     WALL(&decision, "judged by name, then by each address that it leads to");
     if (is_unscanned(draft, way))
@@ -144,7 +143,7 @@ static void network_hosts(struct draft *draft)
         denied_host(draft, &egress->denied[i]);
     if (egress->mode != NACRE_NETWORK_ALLOW_ALL || egress->way == NACRE_WAY_NONE)
         return;
-    WHAT(&rest, "every other host%s%s", way_words(egress->way),
+    WHAT(&rest, "every other host%s%s", nacre_way_words(egress->way),
          is_unscanned(draft, egress->way) ? "; not scanned, waived by the caller" : "");
     if (is_unscanned(draft, egress->way))
         rest.verdict = NACRE_VERDICT_WAIVE;
@@ -260,6 +259,20 @@ static void idle_guards(struct draft *draft)
 
 /* Nothing stands between a command on the host and its network: a line that restricts
  * it would be a lie, and silence is said aloud. */
+static void denied_of_the_host(struct draft *draft)
+{
+    struct nacre_decision decision = {
+        .rule = RULE_DENIED_HOSTS,
+        .place = draft->policy->network.denied_hosts.place,
+        .what = "denied hosts can't be enforced at level none: the command has the "
+                "host's network",
+        .fix = "change the level 'none' to 'process', or remove the list",
+    };
+
+    if (decision.place.line > 0)
+        nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+}
+
 static void network_of_the_host(struct draft *draft)
 {
     const struct nacre_policy *policy = draft->policy;
@@ -327,6 +340,7 @@ void nacre_draft_network(struct draft *draft)
 
     if (policy->level == NACRE_LEVEL_NONE) {
         network_of_the_host(draft);
+        denied_of_the_host(draft);
         idle_guards(draft);
         note_intercept(draft);
         return;

@@ -7,9 +7,13 @@
 
 #define RULE_DENIED_HOSTS "capabilities.network.denied_hosts"
 #define RULE_SSRF "capabilities.network.ssrf_protection"
+#define RULE_LEAKS "capabilities.secrets.leak_detection.enabled"
 #define RULE_PRIVATE RULE_SSRF ".block_private_ips"
 
 #define NACRE_WAIVER_TUNNEL "tunnel-scan"
+
+/* What a way means to who calls the host: "; by ...", or "". */
+const char *nacre_way_words(enum nacre_way way);
 
 /* Does the caller let what goes through a tunnel unscanned? */
 bool nacre_tunnel_is_waived(const struct nacre_request *request);

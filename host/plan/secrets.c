@@ -12,7 +12,6 @@
 #define CODE_SECRET "secret-not-granted"
 #define RULE_SECRETS "capabilities.secrets"
 #define RULE_INJECTION RULE_SECRETS ".injection"
-#define RULE_LEAKS RULE_SECRETS ".leak_detection.enabled"
 #define RULE_LEAK_PATTERNS RULE_SECRETS ".leak_detection.patterns"
 
 static bool is_asked(const char *const *names)

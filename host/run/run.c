@@ -48,8 +48,8 @@ static bool is_refusal(enum nacre_status status)
 }
 
 /* By its rule it is of files, and else of a host that the door refused: a guest's path may
- * be as short as a name, too.  What the policy would have let through was refused for what
- * it is, and has no line. */
+ * be as short as a name, too.  What by its name would have been let through was refused
+ * for where it led, or for what it is; the latter has no line. */
 static bool explain(const struct nacre_audit_run *record,
                     const struct nacre_denial *denial, struct nacre_answer *ret_answer)
 {
@@ -63,9 +63,10 @@ static bool explain(const struct nacre_audit_run *record,
         return nacre_explain_path(record->policy, record->request, asked, false,
                                   ret_answer, &err) == NACRE_OK &&
                !(ret_answer->read && ret_answer->write);
-    return nacre_explain_host(record->policy, record->request, asked, ret_answer, &err) ==
-               NACRE_OK &&
-           !ret_answer->allowed;
+    return nacre_explain_denial(record->policy, denial, ret_answer) ||
+           (nacre_explain_host(record->policy, record->request, asked, ret_answer,
+                               &err) == NACRE_OK &&
+            !ret_answer->allowed);
 }
 
 /* A guest met a wall; which line of the policy had put it there? */

@@ -633,25 +633,6 @@ PYTHON
   arrives process http://api.example.com/
 }
 
-N35_explain_says_beforehand_what_happens() {
-  local host url level word
-  both allowlist api.example.com '*.wild.example.com' other.example.org:8080 10.0.0.5
-  for host in api.example.com a.wild.example.com wild.example.com other.example.org \
-    other.example.org:8080 api.example.com:8080 10.0.0.5 127.0.0.1 six.example.com; do
-    for level in wasm process; do
-      run explain --policy "$level.yaml" --host "$host"
-      expect_status 0
-      word=$(head -n 1 "$scratch/out" | cut -d' ' -f1)
-      ask "$level" "http://$host/"
-      if [[ $word == allowed ]]; then
-        is "$host at $level, allowed by explain: requests" "$(count_requests)" 1
-      else
-        is "$host at $level, $word by explain: connections" "$(count_connections)" 0
-      fi
-    done
-  done
-}
-
 N36_a_refusal_tells_what_to_do() {
   both allowlist api.example.com
   ask wasm https://other.example.org/

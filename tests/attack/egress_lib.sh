@@ -32,12 +32,13 @@ source "$here/../net/lib.sh"
 GUEST=$GUESTS/fetch.wasm
 
 # network LEVEL FILE MODE HOST...: `mode`, the hosts when there are any, and below
-# ssrf_protection and in secrets whatever `ssrf` and `secrets` say.
+# ssrf_protection and in secrets whatever `ssrf` and `secrets` say; `denied` are hosts.
 network() {
   local level=$1 file=$2 mode=$3 host
   shift 3
   {
-    printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: egress}\nspec:\n'
+    printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: egress%s}\nspec:\n' \
+      "${denied:+, annotations: {nacre/denied-hosts: \"$denied\"\}}"
     printf '  level: %s\n  capabilities:\n    network:\n      mode: %s\n' "$level" "$mode"
     if (($#)); then
       echo "      allowed_hosts:"
@@ -57,15 +58,17 @@ both() {
 }
 
 # ask LEVEL URL [OPTION...]: one request.  At process by curl, which fails for a status
-# of 400 and more (-f); `way=direct` has it ignore the proxy.
+# of 400 and more (-f); `way=direct` has it ignore the proxy, and `options` are nacre's.
+options=()
 ask() {
   local level=$1 url=$2
   shift 2
   net_reset
   if [[ $level == wasm ]]; then
-    run run --policy wasm.yaml "$GUEST" "$@" -- "$url"
+    run run --policy wasm.yaml "${options[@]}" "$GUEST" "$@" -- "$url"
   else
-    run run --policy process.yaml -- curl -sSfgm 15 ${way:+--noproxy '*'} "$@" "$url"
+    run run --policy process.yaml "${options[@]}" -- \
+      curl -sSfgm 15 ${way:+--noproxy '*'} "$@" "$url"
   fi
 }
 

@@ -105,28 +105,32 @@ static void a_question_is_a_host_or_a_url(void **state)
     static const struct {
         const char *text, *name;
         uint16_t port;
+        const char *target;
+        bool tls;
     } asked[] = {
-        { "A.example", "a.example", 0 },
-        { "a.example:81", "a.example", 81 },
-        { "https://a.example/x", "a.example", 443 },
-        { "http://a.example", "a.example", 80 },
-        { "[::1]:81", "::1", 81 },
+        { "A.example", "a.example", 0, "", false },
+        { "a.example:81", "a.example", 81, "", false },
+        { "https://a.example/x", "a.example", 443, "/x", true },
+        { "http://a.example", "a.example", 80, "/", false },
+        { "[::1]:81", "::1", 81, "", false },
     };
     static const char *const bad[] = { "", "*", "*.a.example", "a/b", "ftp://a",
                                        "http://", "a:0", "::1", "127.1",
                                        "http://me@a.example" };
-    char name[NACRE_NAME_SIZE];
     struct nacre_error err;
-    uint16_t port;
+    struct nacre_url url;
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(asked); i++) {
-        assert_int_equal(nacre_egress_asked(asked[i].text, name, &port, &err), NACRE_OK);
-        assert_string_equal(name, asked[i].name);
-        assert_int_equal(port, asked[i].port);
+        assert_int_equal(nacre_egress_asked(asked[i].text, &url, &err), NACRE_OK);
+        assert_string_equal(url.host, asked[i].name);
+        assert_int_equal(url.port, asked[i].port);
+        assert_string_equal(url.target, asked[i].target);
+        assert_int_equal(url.tls, asked[i].tls);
+        assert_int_equal(url.is_address, asked[i].name[0] == ':');
     }
     for (size_t i = 0; i < NACRE_COUNT(bad); i++)
-        if (nacre_egress_asked(bad[i], name, &port, &err) != NACRE_ERR_PARSE)
+        if (nacre_egress_asked(bad[i], &url, &err) != NACRE_ERR_PARSE)
             fail_msg("'%s' is refused", bad[i]);
 }
 
@@ -278,6 +282,83 @@ static void a_verdict_names_its_rule_and_what_may_be_done(void **state)
     verdict = judged(&rules, "evil.example", 443);
     assert_string_equal(verdict.text, "evil.example is denied: no entry of allowed_hosts "
                                       "matches it; allowed: a.example, *.b.example:81");
+    rules_clear(&rules);
+}
+
+/* "http" and "https" as the proxy is asked for them, "tls" of the tool's own. */
+static const struct {
+    enum nacre_way way;
+    const char *allowed, *called, *name;
+    uint16_t port;
+    const char *code;
+    uint16_t becomes; /* the port, where it becomes https */
+} calls[] = {
+    { NACRE_WAY_UPGRADE, "a.example", "http", "a.example", 80, "", 443 },
+    { NACRE_WAY_UPGRADE, "a.example:443", "http", "a.example", 80, "", 443 },
+    { NACRE_WAY_UPGRADE, "a.example:8443", "http", "a.example", 8443, "", 8443 },
+    { NACRE_WAY_UPGRADE, "a.example:80", "http", "a.example", 80, "", 0 },
+    { NACRE_WAY_UPGRADE, "a.example", "https", "a.example", 443, "", 0 },
+    { NACRE_WAY_TUNNEL, "a.example", "http", "a.example", 80, "", 0 },
+    { NACRE_WAY_INTERCEPT, "a.example", "http", "a.example", 80, "", 0 },
+    { NACRE_WAY_NONE, "a.example", "http", "a.example", 80, "", 0 },
+    { NACRE_WAY_TUNNEL, "a.example", "tls", "a.example", 443, "", 0 },
+    { NACRE_WAY_INTERCEPT, "a.example", "tls", "a.example", 443, "", 0 },
+    { NACRE_WAY_UPGRADE, "a.example:8443", "http", "a.example", 80, "port-not-allowed", 0 },
+    { NACRE_WAY_TUNNEL, "a.example:443", "http", "a.example", 80, "port-not-allowed", 0 },
+    { NACRE_WAY_INTERCEPT, "a.example:443", "http", "a.example", 80, "port-not-allowed", 0 },
+    { NACRE_WAY_NONE, "a.example:443", "http", "a.example", 80, "port-not-allowed", 0 },
+    { NACRE_WAY_UPGRADE, "a.example", "http", "b.example", 80, "host-not-allowed", 0 },
+    { NACRE_WAY_UPGRADE, "a.example", "tls", "a.example", 443, "call-http", 0 },
+    { NACRE_WAY_NONE, "a.example", "tls", "a.example", 443, "call-http", 0 },
+    { NACRE_WAY_UPGRADE, "a.example:80", "tls", "a.example", 443, "port-not-allowed", 0 },
+    { NACRE_WAY_TUNNEL, "93.184.216.34", "tls", "93.184.216.34", 443, "no-server-name", 0 },
+    { NACRE_WAY_INTERCEPT, "[2606:4700::1]", "tls", "2606:4700::1", 443, "no-server-name", 0 },
+    { NACRE_WAY_TUNNEL, "10.0.0.1", "tls", "10.0.0.1", 443, "address-private", 0 },
+};
+
+static void a_request_is_judged_as_what_the_door_makes_of_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(calls); i++) {
+        struct nacre_url url = { .tls = strcmp(calls[i].called, "https") == 0,
+                                 .port = calls[i].port };
+        bool tls = url.tls;
+        struct nacre_egress_verdict verdict;
+        struct rules rules;
+
+        rules_make(&rules, LIST, calls[i].allowed, "");
+        rules.egress.way = rules.allowed[0].way = calls[i].way;
+        (void)snprintf(url.host, sizeof(url.host), "%s", calls[i].name);
+        if (strcmp(calls[i].called, "tls") == 0)
+            nacre_egress_judge_tls(&rules.egress, url.host, url.port, &verdict);
+        else
+            nacre_egress_judge_url(&rules.egress, &url, &verdict);
+        if (strcmp(verdict.code, calls[i].code) != 0 ||
+            verdict.allowed != (calls[i].code[0] == '\0'))
+            fail_msg("row %zu: '%s' instead of '%s': %s", i, verdict.code, calls[i].code,
+                     verdict.text);
+        assert_true(verdict.text[0] && verdict.rule[0]);
+        assert_int_equal(url.tls, tls || calls[i].becomes > 0);
+        assert_int_equal(url.port, calls[i].becomes ? calls[i].becomes : calls[i].port);
+        rules_clear(&rules);
+    }
+}
+
+static void what_to_call_instead_is_said_with_its_port(void **state)
+{
+    struct nacre_egress_verdict verdict;
+    struct rules rules;
+
+    (void)state;
+    rules_make(&rules, LIST, "a.example:8443 [2606:4700::1]", "");
+    rules.allowed[0].way = rules.allowed[1].way = NACRE_WAY_UPGRADE;
+    nacre_egress_judge_tls(&rules.egress, "a.example", 8443, &verdict);
+    assert_non_null(strstr(verdict.text, "call http://a.example:8443/ instead"));
+    assert_string_equal(verdict.rule, "request.secrets");
+    rules.egress.way = NACRE_WAY_UPGRADE;
+    nacre_egress_judge_tls(&rules.egress, "2606:4700::1", 443, &verdict);
+    assert_non_null(strstr(verdict.text, "call http://[2606:4700::1]/ instead"));
+    assert_string_equal(verdict.rule, "capabilities.secrets.leak_detection.enabled");
     rules_clear(&rules);
 }
 
@@ -490,6 +571,8 @@ int main(void)
         cmocka_unit_test(a_question_is_a_host_or_a_url),
         cmocka_unit_test(one_judge_allows_what_a_rule_names_and_no_lookalike),
         cmocka_unit_test(a_verdict_names_its_rule_and_what_may_be_done),
+        cmocka_unit_test(a_request_is_judged_as_what_the_door_makes_of_it),
+        cmocka_unit_test(what_to_call_instead_is_said_with_its_port),
         cmocka_unit_test(every_answer_of_a_lookup_is_judged),
         cmocka_unit_test(a_secret_goes_to_the_hosts_it_is_bound_to),
         cmocka_unit_test(rules_survive_the_wire),

@@ -428,6 +428,50 @@ static void what_is_no_question_is_told_so(void **state)
     }
 }
 
+static void a_refused_address_has_the_line_of_its_rule(void **state)
+{
+    static const struct {
+        struct nacre_denial denial;
+        bool known;
+        int line;
+        const char *fix;
+    } rows[] = {
+        { { .code = "address-private", .rule = "capabilities.network.ssrf_protection.block_private_ips", .path = "a.example" }, true, 10,
+          "p.yaml:10:44: change 'true' to 'false'" },
+        { { .code = "address-denied", .rule = "capabilities.network.denied_hosts[0]",
+            .place = { 5, 3 }, .path = "a.example" }, true, 5,
+          "remove the entry from denied_hosts (line 5)" },
+        { { .code = "address-never", .rule = "(built in)", .path = "a.example" }, true, 0,
+          "no change opens it" },
+        { { .code = "call-http", .rule = "capabilities.secrets.leak_detection.enabled", .path = "a.example" }, true, 11,
+          "run it with --intercept a.example" },
+        { { .code = "call-http", .rule = "capabilities.secrets.leak_detection.enabled", .path = "93.184.216.34" }, true, 11,
+          "no change opens it" },
+        { { .code = "host-not-allowed", .rule = "capabilities.network.mode",
+            .path = "a.example" }, false, 0, "" },
+        { { .code = "leak", .rule = "capabilities.secrets", .path = "a.example" }, false,
+          0, "" },
+        { { .path = "a.example" }, false, 0, "" },
+    };
+    NACRE_AUTO(nacre_policy_guard)
+    struct nacre_policy *policy =
+        policy_of("p.yaml", NET "      mode: allow-all\n"
+                                "      ssrf_protection: {block_private_ips: true}\n"
+                                "    secrets: {leak_detection: {enabled: true}}\n");
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_answer answer = { 0 };
+
+        assert_int_equal(nacre_explain_denial(policy, &rows[i].denial, &answer),
+                         rows[i].known);
+        assert_int_equal(answer.place.line, rows[i].line);
+        assert_string_equal(answer.fix, rows[i].fix);
+        assert_string_equal(answer.rule, rows[i].known ? rows[i].denial.rule : "");
+        assert_false(answer.allowed);
+    }
+}
+
 /* ---- the suite: NAME.ask asks NAME.yaml, NAME.expect is what comes ---- */
 
 static const struct nacre_executor_ops fake_ops = { .name = "wasm" };
@@ -698,6 +742,7 @@ int main(void)
         cmocka_unit_test(every_fix_applied_to_the_text_flips_the_verdict),
         cmocka_unit_test(an_answer_tells_what_no_edit_of_the_policy_opens),
         cmocka_unit_test(what_is_no_question_is_told_so),
+        cmocka_unit_test(a_refused_address_has_the_line_of_its_rule),
         cmocka_unit_test(explain_prints_what_the_suite_expects),
         cmocka_unit_test(colour_changes_no_other_byte),
         cmocka_unit_test(the_json_of_a_plan_holds_all_of_it),

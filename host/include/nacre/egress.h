@@ -76,7 +76,8 @@ struct nacre_egress_verdict {
     bool allowed;
     enum nacre_way way;
     char code[24];            /* host-not-allowed, host-denied, port-not-allowed,
-                                 address-denied, address-private, address-never */
+                                 address-denied, address-private, address-never,
+                                 call-http, no-server-name */
     char rule[64];            /* the policy's key, capabilities.network.allowed_hosts[1] */
     struct nacre_place place;
     char text[384];           /* what, by which rule, what may be done instead */
@@ -86,6 +87,16 @@ struct nacre_egress_verdict {
  * for.  An address as `name` is judged as a name and then as its own answer. */
 void nacre_egress_judge(const struct nacre_egress *egress, const char *name,
                         uint16_t port, struct nacre_egress_verdict *ret_verdict);
+
+/* The same for a request that the door sees whole.  http:// to a host that is reached by
+ * upgrade is judged as what the door makes of it, and `url` becomes that. */
+void nacre_egress_judge_url(const struct nacre_egress *egress, struct nacre_url *url,
+                            struct nacre_egress_verdict *ret_verdict);
+
+/* The same for TLS that a native tool speaks itself: by upgrade it is denied, with what
+ * to call instead. */
+void nacre_egress_judge_tls(const struct nacre_egress *egress, const char *name,
+                            uint16_t port, struct nacre_egress_verdict *ret_verdict);
 
 /* One answer of the lookup; every one has to pass. */
 void nacre_egress_judge_address(const struct nacre_egress *egress, const char *name,
@@ -111,11 +122,10 @@ bool nacre_egress_host_covers(const struct nacre_egress_host *host, const char *
                               uint16_t port);
 void nacre_egress_host_clear(struct nacre_egress_host *host);
 
-/* Reads "HOST", "HOST:PORT" or a URL, as a person asks about one; port 0: none was
- * said. */
+/* Reads "HOST", "HOST:PORT" or a URL, as a person asks about one.  What is no URL has no
+ * target, and port 0 where none was said. */
 NACRE_MUST_CHECK enum nacre_status nacre_egress_asked(const char *text,
-                                                      char ret_name[NACRE_NAME_SIZE],
-                                                      uint16_t *ret_port,
+                                                      struct nacre_url *ret_url,
                                                       struct nacre_error *err);
 
 void nacre_egress_clear(struct nacre_egress *egress);

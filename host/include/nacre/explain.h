@@ -14,12 +14,18 @@ NACRE_MUST_CHECK enum nacre_status nacre_explain_path(const struct nacre_policy 
                                                       struct nacre_answer *ret_answer,
                                                       struct nacre_error *err);
 /* `host` is HOST, HOST:PORT (443 where none is said) or a URL; judged by the door's own
- * judge, before any lookup. */
+ * judge, before any lookup.  Only a URL says what is called: of TLS by a native tool to a
+ * host that is reached by upgrade it is known then that it is denied. */
 NACRE_MUST_CHECK enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
                                                       const struct nacre_request *request,
                                                       const char *host,
                                                       struct nacre_answer *ret_answer,
                                                       struct nacre_error *err);
+/* A request that the door refused for what a question by name can't know: the address
+ * that a name led to, or TLS of the tool's own.  False: it was for something else. */
+bool nacre_explain_denial(const struct nacre_policy *policy,
+                          const struct nacre_denial *denial,
+                          struct nacre_answer *ret_answer);
 NACRE_MUST_CHECK enum nacre_status nacre_explain_command(const struct nacre_policy *policy,
                                                          const char *command,
                                                          struct nacre_answer *ret_answer,
