@@ -314,6 +314,7 @@ static void the_shipped_policies_run_or_are_refused_by_name(void **state)
         { "deny-all", NACRE_OK },
         { "read-only", NACRE_OK },
         { "workspace", NACRE_OK },
+        { "web-api", NACRE_OK },
         { "web-fetch", NACRE_OK },
         { "build", NACRE_OK },
         { "shell", NACRE_OK },
