@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 {
     struct nacre_doors *doors;
     struct nacre_door *door;
-    CURL *again, *kept;
+    CURL *again, *asking, *kept;
     int line;
 
     if (argc != 3)
@@ -125,9 +125,12 @@ int main(int argc, char **argv)
     line = open_line(argv[1], &doors, &door);
     (void)curl_global_init(CURL_GLOBAL_ALL);
     again = curl_easy_init();
+    asking = curl_easy_init();
+    (void)curl_easy_setopt(asking, CURLOPT_DNS_CACHE_TIMEOUT, 0L);
     kept = curl_easy_init();
     struct measure_variant variants[] = {
         { .row = "https.curl.new", .call = curl_fresh },
+        { .row = "https.curl.asking", .call = curl_again, .data = asking },
         { .row = "https.curl.fresh", .call = curl_again, .data = again },
         { .row = "https.door.fresh", .call = door_fresh, .data = &line },
         { .row = "https.curl.kept", .call = curl_kept, .data = kept },
@@ -136,6 +139,7 @@ int main(int argc, char **argv)
     measure_by_turns(variants, sizeof(variants) / sizeof(variants[0]),
                      measure_count(argv[2]));
     curl_easy_cleanup(again);
+    curl_easy_cleanup(asking);
     curl_easy_cleanup(kept);
     curl_global_cleanup();
     nacre_doors_put(doors, door);

@@ -79,7 +79,8 @@ static const struct row level_rows[] = {
 static const struct row request_rows[] = {
     { "https.door.fresh", "through a door, a new connection each" },
     { "https.curl.fresh", "plain libcurl, a new connection each, the name known" },
-    { "https.curl.new", "plain libcurl, a new handle each, which asks for the name" },
+    { "https.curl.asking", "plain libcurl, a new connection each, the name asked for" },
+    { "https.curl.new", "plain libcurl, a new handle each, which reads the CA bundle too" },
     { "https.door.kept", "through a door, a connection that is kept" },
     { "https.curl.kept", "plain libcurl, a connection that is kept" },
     { 0 }
@@ -216,7 +217,7 @@ const struct aim report_aims[] = {
     { "a container of its own, nacre run against docker run",
       "fresh.program", "p50_ns", "fresh.docker.run", "p50_ns", false, 1.0 },
     { "an HTTPS request through a door against plain libcurl, both asking for the name",
-      "https.door.fresh", "p50_ns", "https.curl.new", "p50_ns", false, 1.1 },
+      "https.door.fresh", "p50_ns", "https.curl.asking", "p50_ns", false, 1.1 },
     { "the same against libcurl that asks once a minute",
       "https.door.fresh", "p50_ns", "https.curl.fresh", "p50_ns", false, 1.1 },
     { "connections that a door holds at once against the server's own 500",

@@ -18,7 +18,7 @@ peers=(call.extism.fresh call.extism.warm call.docker.exec call.docker.run
     cold.wasmtime cold.wasmtime.dir cold.bwrap live.worker live.inprocess
     process.nacre process.nacre.quiet process.nacre.limited process.program process.bwrap
     warm.nacre warm.nacre.quiet warm.program warm.api.exec warm.docker.exec fresh.nacre
-    fresh.program fresh.docker.run https.door.fresh https.curl.fresh https.curl.new
+    fresh.program fresh.docker.run https.door.fresh https.curl.fresh https.curl.asking https.curl.new
     https.door.kept https.curl.kept crowd.door crowd.straight)
 ours=(call.worker call.worker.quiet call.inprocess call.inprocess.quiet call.engine.sink
     call.engine.null call.engine.pipe call.engine.file call.engine.callback cold.nacre
