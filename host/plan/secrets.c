@@ -108,7 +108,7 @@ static void leak_detection(struct draft *draft)
              policy->level == NACRE_LEVEL_NONE
                  ? ", but not what goes over the host's network,"
                  : " and requests");
-        WALL(&decision, "an automaton over the values in their encodings; patterns by "
+        WALL(&decision, "values read along the text in all their encodings; patterns by "
                         "PCRE2 with match limits");
     }
     if (scan->place.line > 0)
