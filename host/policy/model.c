@@ -72,14 +72,14 @@ enum nacre_status nacre_policy_most_restrictive(struct nacre_policy **ret_policy
     return NACRE_OK;
 }
 
-static void rules_clear(struct nacre_rules *rules)
+void nacre_rules_clear(struct nacre_rules *rules)
 {
     for (size_t i = 0; i < rules->count; i++)
         free(rules->items[i].text);
     free(rules->items);
 }
 
-static void container_clear(struct nacre_container_rules *container)
+void nacre_container_rules_clear(struct nacre_container_rules *container)
 {
     struct nacre_rule *const texts[] = {
         &container->image,           &container->workdir,
@@ -90,11 +90,11 @@ static void container_clear(struct nacre_container_rules *container)
 
     for (size_t i = 0; i < NACRE_COUNT(texts); i++)
         free(texts[i]->text);
-    rules_clear(&container->tmpfs);
-    rules_clear(&container->keep_capabilities);
-    rules_clear(&container->blocked_syscalls);
-    rules_clear(&container->environment);
-    rules_clear(&container->ulimits);
+    nacre_rules_clear(&container->tmpfs);
+    nacre_rules_clear(&container->keep_capabilities);
+    nacre_rules_clear(&container->blocked_syscalls);
+    nacre_rules_clear(&container->environment);
+    nacre_rules_clear(&container->ulimits);
 }
 
 void nacre_policy_free(struct nacre_policy *policy)
@@ -105,11 +105,13 @@ void nacre_policy_free(struct nacre_policy *policy)
     free(policy->file);
     free(policy->name);
     free(policy->version);
-    rules_clear(&policy->network.allowed_hosts);
-    rules_clear(&policy->network.denied_hosts);
-    rules_clear(&policy->filesystem.denied_paths);
-    rules_clear(&policy->shell.blocked_commands);
-    container_clear(&policy->container);
+    nacre_rules_clear(&policy->network.allowed_hosts);
+    nacre_rules_clear(&policy->network.denied_hosts);
+    nacre_rules_clear(&policy->network.resolvers);
+    nacre_rules_clear(&policy->network.fixed_hosts);
+    nacre_rules_clear(&policy->filesystem.denied_paths);
+    nacre_rules_clear(&policy->shell.blocked_commands);
+    nacre_container_rules_clear(&policy->container);
     for (size_t i = 0; i < policy->filesystem.mounts.count; i++)
         free(policy->filesystem.mounts.items[i].path);
     free(policy->filesystem.mounts.items);

@@ -17,4 +17,8 @@ bool nacre_policy_is_name(const char *name);
 /* metadata.version: MAJOR.MINOR.PATCH, then perhaps '-' and letters, digits, '-', '.'. */
 bool nacre_policy_is_version(const char *version);
 
+/* What they hold is freed; they are not to be used any more. */
+void nacre_rules_clear(struct nacre_rules *rules);
+void nacre_container_rules_clear(struct nacre_container_rules *container);
+
 #endif

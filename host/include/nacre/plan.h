@@ -50,6 +50,7 @@ struct nacre_request {
     const char *image;     /* of a container; NULL: the policy's, else the default */
     enum nacre_scope scope; /* of warm sandboxes; UNSET: session when there is one, else
                                run (nothing stays) */
+    const char *box_name;  /* what a warm container is called; NULL: a name of its own */
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
     bool scan_files;       /* the leak scan looks through what is left in writable mounts */
     const char *const *waive; /* NULL-terminated names of policy lines ("cpu_shares") that

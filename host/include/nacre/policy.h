@@ -189,6 +189,9 @@ struct nacre_policy {
         struct nacre_place mode_place;
         struct nacre_rules allowed_hosts;
         struct nacre_rules denied_hosts; /* of CKP's annotation nacre/denied-hosts */
+        struct nacre_rules resolvers;    /* addresses; none: the host's own.  CKP can't
+                                            say these two */
+        struct nacre_rules fixed_hosts;  /* "name=address", judged like any answer */
         struct nacre_flag ssrf_enabled, block_private_ips, dns_pinning;
     } network;
 

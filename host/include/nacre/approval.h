@@ -1,0 +1,103 @@
+#ifndef NACRE_APPROVAL_H
+#define NACRE_APPROVAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nacre/error.h"
+#include "nacre/hash.h"
+#include "nacre/own.h"
+
+/*
+ * A person's word, for tools that run unsandboxed or whose manifest asks for it.  A
+ * request lies in STATE_DIR/approvals, a file each; the answer comes from outside the
+ * model's channel: `nacre approve ID`, an approver command of the operator's, a token
+ * that was given in advance, or the operator's SOUL.md.  An approval is for exactly one
+ * call with exactly those arguments, that directory and that digest, until it expires.
+ */
+struct nacre_approval_ask {
+    const char *tool;      /* canonical */
+    const char *arguments; /* one line of JSON with sorted keys, or a command as it runs */
+    const char *directory; /* where it would run */
+    struct nacre_digest digest; /* of the module or of the command's words */
+    const char *reason;    /* why a person is asked: "unsandboxed", "manifest" */
+    const char *session, *agent, *caller; /* or NULL */
+    const char *token;     /* given in advance, or NULL */
+};
+
+/* What the operator wants, from approvals in $XDG_CONFIG_HOME/nacre/host.yaml; zeroed: no
+ * command, no soul, two minutes. */
+struct nacre_approval_options {
+    const char *state_dir, *key_dir;
+    uint64_t wait_ms;        /* 0: NACRE_APPROVAL_WAIT_MS */
+    char *const *command;    /* the approver, NULL-terminated argv; NULL: none */
+    const char *soul;        /* path of SOUL.md that has to name the tool; NULL: none */
+    const char *const *mounts; /* host directories that a guest may write */
+    const char *const *require; /* tools that the operator marked; or NULL */
+};
+
+#define NACRE_APPROVAL_WAIT_MS UINT64_C(120000)
+#define NACRE_APPROVAL_TTL_MS UINT64_C(600000)
+#define NACRE_APPROVAL_ID 17
+
+/* The codes of the denials, too. */
+#define NACRE_APPROVAL_MAP(X)            \
+    X(NONE, "none")                      \
+    X(APPROVED, "approved")              \
+    X(DENIED, "approval-denied")         \
+    X(TIMED_OUT, "approval-timed-out")   \
+    X(CHANGED, "approval-changed")       /* approved, but for another call */ \
+    X(REPLAYED, "approval-replayed")     \
+    X(EXPIRED, "approval-expired")       \
+    X(NOT_IN_SOUL, "approval-not-in-soul")
+enum nacre_approval_verdict {
+#define X(id, name) NACRE_APPROVAL_##id,
+    NACRE_APPROVAL_MAP(X)
+#undef X
+    NACRE_APPROVAL_COUNT
+};
+const char *nacre_approval_verdict_name(enum nacre_approval_verdict verdict);
+
+struct nacre_approval {
+    enum nacre_approval_verdict verdict;
+    char id[NACRE_APPROVAL_ID];
+    char approver[64]; /* "person:<user>", "command", "token", "soul" */
+    char text[384];    /* a sentence, and what to do next */
+};
+
+/* Asks and waits: as long as the options say, at the most until `deadline_ns` of
+ * nacre_clock_ns().  Whatever is not a clear yes is a no. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_approval_get(const struct nacre_approval_options *options,
+                   const struct nacre_approval_ask *ask, uint64_t deadline_ns,
+                   struct nacre_approval *ret_approval, struct nacre_error *err);
+
+/* ---- for the person ---- */
+
+struct nacre_approval_info {
+    char id[NACRE_APPROVAL_ID];
+    char *tool, *arguments, *directory, *reason, *session, *agent, *caller;
+    char digest[NACRE_HEX];
+    uint64_t asked_ms, expires_ms; /* since 1970 */
+    char state[16]; /* waiting, approved, denied, used, expired */
+};
+
+NACRE_MUST_CHECK enum nacre_status
+nacre_approvals_each(const char *state_dir,
+                     bool (*each)(void *data, const struct nacre_approval_info *info),
+                     void *data, struct nacre_error *err);
+/* Answers one that waits.  NACRE_ERR_NOT_FOUND; NACRE_ERR_USAGE: it has its answer, or is
+ * too old. */
+NACRE_MUST_CHECK enum nacre_status nacre_approval_answer(const char *state_dir,
+                                                         const char *key_dir,
+                                                         const char *id, bool approve,
+                                                         struct nacre_error *err);
+/* A token for one call like `ask`, before it is made. */
+#define NACRE_APPROVAL_TOKEN 256
+NACRE_MUST_CHECK enum nacre_status
+nacre_approval_issue(const char *key_dir, const struct nacre_approval_ask *ask,
+                     uint64_t ttl_ms, char ret_token[NACRE_APPROVAL_TOKEN],
+                     struct nacre_error *err);
+
+#endif

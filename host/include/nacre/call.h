@@ -1,0 +1,65 @@
+#ifndef NACRE_CALL_H
+#define NACRE_CALL_H
+
+#include "nacre/manifest.h"
+#include "nacre/nacre.h"
+#include "nacre/session.h"
+
+/*
+ * The door that an agent calls tools by: name and arguments in, one JSON object out.
+ *
+ *   name → tool policy → manifest → schema → approval → level → nacre_run() → result
+ *
+ * A tool at level wasm gets its arguments as one JSON object on stdin and answers with
+ * one on stdout, as MCP spells it:
+ *
+ *     {"content": [{"type": "text", "text": "…"}], "structuredContent": {…},
+ *      "isError": false}
+ *
+ * and exits with 0, or with "isError": true for what the model should mend.  Output that
+ * is no such object, a trap, a limit: the call answers with isError and says so.  To all
+ * of them the call adds
+ *
+ *     "_meta": {"nacre": {"tool", "version", "level", "why", "outcome", "run_id",
+ *               "fuel", "wall_ms", "denials": [{code, rule, place, text, fix}],
+ *               "unsandboxed", "degraded"}}
+ */
+
+struct nacre_call {
+    const char *tool;      /* as the agent wrote it */
+    const char *arguments; /* a JSON object */
+    size_t argument_bytes;
+    const struct nacre_session *session; /* NULL: no configuration; then: */
+    const char *policy;    /* a reference; NULL: the manifest's sandbox_ref */
+    bool elevated;         /* exec outside the sandbox, where the gates are open */
+    const char *approval;  /* a token given in advance, or NULL */
+    /* What the session does not say, and what every level has (workspace, mounts, waive,
+     * secrets, session, agent, caller, cancelled); borrowed. */
+    struct nacre_request request;
+};
+
+#define NACRE_CALL_ARGUMENT_BYTES_MAX ((size_t)16 << 20)
+#define NACRE_CALL_RESULT_BYTES_MAX ((size_t)16 << 20)
+
+/*
+ * *ret_answer is the object above, for refusals too: a call that a policy, a schema or a
+ * person denies is NACRE_OK with isError.  Anything else is the host's failure.  The
+ * caller owns it: json_decref().  From several threads.
+ */
+struct json_t;
+NACRE_MUST_CHECK enum nacre_status nacre_call(struct nacre_engine *engine,
+                                              const struct nacre_call *call,
+                                              struct json_t **ret_answer,
+                                              struct nacre_error *err);
+
+/* Which level would it run at, and why?  Pure but for reading the manifest. */
+NACRE_MUST_CHECK enum nacre_status nacre_call_explain(struct nacre_engine *engine,
+                                                      const struct nacre_call *call,
+                                                      enum nacre_level *ret_level,
+                                                      struct nacre_answer *ret_answer,
+                                                      struct nacre_error *err);
+
+/* $NACRE_TOOL_DIR, $XDG_CONFIG_HOME/nacre/tools, what is installed with the program. */
+const char *const *nacre_engine_tool_dirs(const struct nacre_engine *engine);
+
+#endif

@@ -1,0 +1,71 @@
+#ifndef NACRE_TOOL_SDK_H
+#define NACRE_TOOL_SDK_H
+
+#include <stdnoreturn.h>
+
+#include "nacre_json.h"
+
+/*
+ * What a tool in C is made with.  The contract needs none of it: the arguments are one
+ * JSON object on stdin, the answer is one on stdout
+ *
+ *     {"content": [{"type": "text", "text": "..."}], "structuredContent": {...},
+ *      "isError": false}
+ *
+ * and the host has checked the arguments against the tool's input_schema.
+ *
+ *     int main(void)
+ *     {
+ *         const struct nacre_json *args = nacre_tool_arguments();
+ *         const char *path = nacre_tool_text(args, "path", NULL);
+ *         ...
+ *         nacre_tool_say("%zu lines", lines);
+ *         nacre_tool_set("lines", nacre_json_number(lines));
+ *         return nacre_tool_answer();
+ *     }
+ */
+
+/* Reads stdin to its end; what is no object ends the tool with an error. */
+const struct nacre_json *nacre_tool_arguments(void);
+
+/* One argument, or `otherwise` where it is not given. */
+const char *nacre_tool_text(const struct nacre_json *args, const char *key,
+                            const char *otherwise);
+int64_t nacre_tool_int(const struct nacre_json *args, const char *key, int64_t otherwise);
+bool nacre_tool_flag(const struct nacre_json *args, const char *key, bool otherwise);
+
+/* A path as an agent writes it: relative to /workspace (or to / where there is none),
+ * "." and ".." resolved by their letters, at most 4096 bytes; else the tool ends with an
+ * error. */
+const char *nacre_tool_path(const char *path);
+
+/* Adds to the answer's one text, and to its structured content. */
+void nacre_tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+struct nacre_text *nacre_tool_content(void);
+void nacre_tool_set(const char *key, struct nacre_json *value);
+
+/* Writes the answer; main() returns it. */
+int nacre_tool_answer(void);
+
+/* Ends the tool with isError: what went wrong and what to do instead.  `code` is stable:
+ * not-found, is-directory, denied, too-large, no-match, ... and is in the structured
+ * content with whatever was set. */
+noreturn void nacre_tool_fail(const char *code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same from errno: "reading /workspace/x: ..."; EACCES, EPERM and EROFS are `denied`
+ * and say that the sandbox's policy decides that. */
+noreturn void nacre_tool_fail_errno(const char *doing, const char *path);
+
+/* A whole file, at most `bytes_max` (else: fails with too-large). */
+char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count);
+/* Replaces it as a whole or not at all: a new file beside it, then a rename; its parents
+ * are made when `parents` says so, its mode is kept.  False with errno. */
+bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
+                             bool parents);
+
+/* The unified diff of two texts with 3 lines around each change, at most `lines_max`. */
+void nacre_tool_diff(struct nacre_text *out, const char *path, const char *before,
+                     size_t before_count, const char *after, size_t after_count,
+                     size_t lines_max);
+
+#endif
