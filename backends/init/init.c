@@ -22,6 +22,7 @@
 #include "command.h"
 #include "fds.h"
 #include "gate.h"
+#include "nacre/ancestry.h"
 #include "nacre/clock.h"
 #include "nacre/own.h"
 #include "report.h"
@@ -486,7 +487,7 @@ static const char *begin(const struct init_place *place)
     init.signals = -1;
     frame_reader_init(&init.reader);
 
-    (void)prctl(PR_SET_NAME, "nacre-init");
+    (void)prctl(PR_SET_NAME, NACRE_INIT_NAME);
     (void)setsid();
     (void)umask(022);
     fds_keep(kept, NACRE_COUNT(kept));

@@ -3,10 +3,9 @@
  * its deadline and kills what it leaves behind.  Nothing bounds what it may touch; the
  * plan is made only where both the policy and the caller have asked for that.
  */
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "nacre/ancestry.h"
 #include "nacre/clock.h"
 #include "nacre/executor.h"
 #include "nt_launch.h"
@@ -24,20 +23,6 @@ struct executor {
 static struct executor *executor_of(struct nacre_executor *base)
 {
     return (struct executor *)base;
-}
-
-/*
- * In a sandbox of nacre's a run without one would be called by a guest.  Pid 1 tells: it
- * is our init, and a guest can neither rename it nor get another pid namespace or /proc.
- */
-static bool is_nested(void)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = open("/proc/1/comm", O_RDONLY | O_CLOEXEC);
-    static const char name[] = "nacre-init\n";
-    char text[32];
-
-    return fd >= 0 && read(fd, text, sizeof(text)) == (ssize_t)strlen(name) &&
-           memcmp(text, name, strlen(name)) == 0;
 }
 
 static void executor_free(struct nacre_executor *base)
@@ -58,9 +43,10 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     enum nacre_status status;
 
     (void)options;
-    if (is_nested())
+    /* A guest would call it: without a sandbox there is one run, not a chain. */
+    if (nacre_is_inside())
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "level none is not to be had inside a sandbox of nacre's");
+                          "level none is not to be had by a command that nacre itself runs");
     executor = calloc(1, sizeof(*executor));
     if (!executor)
         return nacre_fail(err, NACRE_ERR_MEMORY, "executor");

@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "nacre/base64.h"
 #include "nacre/own.h"
+#include "nacre/seal.h"
 
 #define VERSION 1
 
@@ -14,10 +14,10 @@ struct payload {
     uint8_t bytes[1 + 8 + NACRE_INTENT_NONCE + 4 * NACRE_DIGEST_BYTES];
 };
 
-#define ENCODED(count) (((count) * 4 + 2) / 3)
-#define PAYLOAD_TEXT ENCODED(sizeof(struct payload))
-#define MAC_TEXT ENCODED(NACRE_DIGEST_BYTES)
-_Static_assert(PAYLOAD_TEXT + 1 + MAC_TEXT + 1 <= NACRE_INTENT_TOKEN, "a token fits");
+#define PURPOSE "nacre intent 1"
+_Static_assert(sizeof(struct payload) <= NACRE_SEAL_BYTES_MAX, "a payload fits");
+_Static_assert(NACRE_SEAL_SIZE(sizeof(struct payload)) <= NACRE_INTENT_TOKEN,
+               "a token fits");
 
 const char *nacre_intent_verdict_name(enum nacre_intent_verdict verdict)
 {
@@ -89,27 +89,7 @@ void nacre_intent_describe(const struct nacre_tool *tool,
     intent->session = text_digest("nacre intent session", request->session);
 }
 
-/* Of a length that is known. */
-static bool decode(const char *text, size_t length, uint8_t *ret_bytes, size_t count)
-{
-    size_t found;
-
-    return nacre_base64_read(NACRE_BASE64_URL, text, length, ret_bytes, count, &found) &&
-           found == count;
-}
-
 /* ---- the token ---- */
-
-static struct nacre_digest mac(const uint8_t key[NACRE_KEY_BYTES],
-                               const struct payload *payload)
-{
-    static const char purpose[] = "nacre intent 1";
-    uint8_t bytes[sizeof(purpose) + sizeof(payload->bytes)];
-
-    memcpy(bytes, purpose, sizeof(purpose));
-    memcpy(bytes + sizeof(purpose), payload->bytes, sizeof(payload->bytes));
-    return nacre_hmac(key, NACRE_KEY_BYTES, bytes, sizeof(bytes));
-}
 
 void nacre_intent_seal(const uint8_t key[NACRE_KEY_BYTES],
                        const struct nacre_intent *intent,
@@ -119,8 +99,6 @@ void nacre_intent_seal(const uint8_t key[NACRE_KEY_BYTES],
                                                  &intent->input, &intent->session };
     struct payload payload = { { VERSION } };
     uint8_t *at = payload.bytes + 1;
-    struct nacre_digest digest;
-    char *text = ret_token;
 
     for (int i = 0; i < 8; i++)
         *at++ = (uint8_t)(intent->expires_ms >> 8 * (7 - i));
@@ -129,14 +107,7 @@ void nacre_intent_seal(const uint8_t key[NACRE_KEY_BYTES],
     for (size_t i = 0; i < NACRE_COUNT(parts); i++, at += NACRE_DIGEST_BYTES)
         memcpy(at, parts[i]->bytes, NACRE_DIGEST_BYTES);
     assert(at == payload.bytes + sizeof(payload.bytes));
-
-    digest = mac(key, &payload);
-    text += nacre_base64_write(NACRE_BASE64_URL, payload.bytes, sizeof(payload.bytes),
-                               text);
-    *text++ = '.';
-    text += nacre_base64_write(NACRE_BASE64_URL, digest.bytes, sizeof(digest.bytes),
-                               text);
-    *text = '\0';
+    nacre_seal(key, PURPOSE, payload.bytes, sizeof(payload.bytes), ret_token);
 }
 
 static void read_payload(const struct payload *payload, struct nacre_intent *intent)
@@ -159,15 +130,9 @@ enum nacre_intent_verdict nacre_intent_open(const uint8_t key[NACRE_KEY_BYTES],
                                             struct nacre_intent *ret_intent)
 {
     struct payload payload;
-    struct nacre_digest given, right;
 
-    if (strnlen(token, NACRE_INTENT_TOKEN) != PAYLOAD_TEXT + 1 + MAC_TEXT ||
-        token[PAYLOAD_TEXT] != '.' ||
-        !decode(token, PAYLOAD_TEXT, payload.bytes, sizeof(payload.bytes)) ||
-        !decode(token + PAYLOAD_TEXT + 1, MAC_TEXT, given.bytes, sizeof(given.bytes)))
-        return NACRE_INTENT_INVALID;
-    right = mac(key, &payload);
-    if (!nacre_digest_equal(&given, &right) || payload.bytes[0] != VERSION)
+    if (!nacre_unseal(key, PURPOSE, token, payload.bytes, sizeof(payload.bytes)) ||
+        payload.bytes[0] != VERSION)
         return NACRE_INTENT_INVALID;
     read_payload(&payload, ret_intent);
     return NACRE_INTENT_HOLDS;

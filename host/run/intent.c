@@ -4,22 +4,17 @@
  */
 #include "nacre/intent.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "guard.h"
 #include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/path.h"
+#include "nacre/seal.h"
 
 #define STATE_NAME "intents"
-/* A clock that is set back must not bring a token back: so long its nonce stays. */
-#define KEPT_MS UINT64_C(86400000)
 
 enum nacre_status nacre_intent_issue(const char *key_dir, const struct nacre_tool *tool,
                                      const struct nacre_request *request, uint64_t ttl_ms,
@@ -88,74 +83,24 @@ enum nacre_status nacre_intent_verify(const char *key_dir, const struct nacre_to
 
 /* ---- once ---- */
 
-/* "NONCE-EXPIRY": the name says when it may go, so that no file is ever read. */
-#define NONCE_HEX (2 * NACRE_INTENT_NONCE)
-#define NAME_LENGTH (NONCE_HEX + 1 + 16)
-
-static void name_of(const struct nacre_intent *intent, char ret_name[NAME_LENGTH + 1])
-{
-    for (size_t i = 0; i < sizeof(intent->nonce); i++)
-        (void)snprintf(ret_name + 2 * i, 3, "%02x", intent->nonce[i]);
-    (void)snprintf(ret_name + NONCE_HEX, NAME_LENGTH + 1 - NONCE_HEX, "-%016" PRIx64,
-                   intent->expires_ms);
-}
-
-static bool has_gone_by(const char *name, uint64_t now)
-{
-    char *end = NULL;
-    uint64_t expires;
-
-    if (strlen(name) != NAME_LENGTH || name[NONCE_HEX] != '-')
-        return false;
-    expires = strtoull(name + NONCE_HEX + 1, &end, 16);
-    return *end == '\0' && expires < now && now - expires > KEPT_MS;
-}
-
-static void prune(int dir_fd)
-{
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    uint64_t now = nacre_clock_wall_ms();
-
-    if (!dir) {
-        if (fd >= 0)
-            (void)close(fd);
-        return;
-    }
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
-        if (has_gone_by(entry->d_name, now))
-            (void)unlinkat(dir_fd, entry->d_name, 0);
-    (void)closedir(dir);
-}
-
 enum nacre_status nacre_intent_take(const char *state_dir,
                                     const struct nacre_intent *intent,
                                     enum nacre_intent_verdict *ret_verdict,
                                     struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
-    NACRE_AUTO(nacre_fd_guard) int fd = -1;
-    char path[NACRE_PATH_MAX], name[NAME_LENGTH + 1];
+    char path[NACRE_PATH_MAX];
+    bool first = false;
     enum nacre_status status;
 
     if ((size_t)snprintf(path, sizeof(path), "%s/" STATE_NAME, state_dir) >= sizeof(path))
         return nacre_fail(err, NACRE_ERR_USAGE, "the state directory's name is too long");
-    status = nacre_private_dir_open(path, &dir_fd, err);
+    status = nacre_once(path, intent->nonce, intent->expires_ms, &first, err);
     if (status != NACRE_OK)
-        return status;
-    name_of(intent, name);
-    fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == EEXIST) {
-        *ret_verdict = NACRE_INTENT_REPLAYED;
-        return NACRE_OK;
-    }
-    /* On disk before anything runs: a power cut must not give it back. */
-    if (fd < 0 || fsync(dir_fd) != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "the intent can't be marked as used");
-    prune(dir_fd);
+        return nacre_fail_context(err, "the intent");
     /* Asked again: what another process pruned meanwhile has expired. */
-    *ret_verdict = nacre_clock_wall_ms() < intent->expires_ms ? NACRE_INTENT_HOLDS
-                                                              : NACRE_INTENT_EXPIRED;
+    *ret_verdict = !first                                       ? NACRE_INTENT_REPLAYED
+                   : nacre_clock_wall_ms() < intent->expires_ms ? NACRE_INTENT_HOLDS
+                                                                : NACRE_INTENT_EXPIRED;
     return NACRE_OK;
 }
 
