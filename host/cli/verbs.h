@@ -25,6 +25,9 @@ extern const struct cli_verb cli_verb_image;
 extern const struct cli_verb cli_verb_keeper;
 extern const struct cli_verb cli_verb_leak_scan;
 extern const struct cli_verb cli_verb_secret;
+extern const struct cli_verb cli_verb_approve;
+extern const struct cli_verb cli_verb_deny;
+extern const struct cli_verb cli_verb_approvals;
 extern const struct cli_verb cli_verb_version;
 extern const struct cli_verb cli_verb_completion;
 

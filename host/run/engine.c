@@ -319,6 +319,11 @@ const char *nacre_engine_audit_path(const struct nacre_engine *engine)
     return engine->places.audit_path;
 }
 
+const char *nacre_engine_host_file(const struct nacre_engine *engine)
+{
+    return engine->places.host_file;
+}
+
 const char *nacre_engine_key_dir(const struct nacre_engine *engine)
 {
     return engine->places.key_dir;

@@ -142,6 +142,19 @@ static enum nacre_status find_program(const struct nacre_engine_options *options
     return options->commands_only ? NACRE_OK : nacre_places_lack_program(err);
 }
 
+/* Who has no home and names none has no configuration of its own. */
+static enum nacre_status find_host_file(const struct nacre_engine_options *options,
+                                        struct nacre_places *places,
+                                        struct nacre_error *err)
+{
+    const char *base = getenv("XDG_CONFIG_HOME");
+
+    if (!options->host_file && !(base && base[0] == '/') && !home())
+        return NACRE_OK;
+    return find(options->host_file, "XDG_CONFIG_HOME", ".config", "nacre/host.yaml",
+                &places->host_file, err);
+}
+
 /* What a guest must not write, or it would rule over the runs that follow. */
 static enum nacre_status protect(struct nacre_places *places, struct nacre_error *err)
 {
@@ -149,7 +162,7 @@ static enum nacre_status protect(struct nacre_places *places, struct nacre_error
 
     while (places->policy_dirs[count])
         count++;
-    places->protected_paths = calloc(count + 6, sizeof(*places->protected_paths));
+    places->protected_paths = calloc(count + 7, sizeof(*places->protected_paths));
     if (!places->protected_paths ||
         asprintf(&places->checkpoints_path, "%s.checkpoints", places->audit_path) < 0)
         return nacre_fail(err, NACRE_ERR_MEMORY, "out of memory");
@@ -158,6 +171,8 @@ static enum nacre_status protect(struct nacre_places *places, struct nacre_error
     places->protected_paths[used++] = places->key_dir;
     places->protected_paths[used++] = places->audit_path;
     places->protected_paths[used++] = places->checkpoints_path;
+    if (places->host_file)
+        places->protected_paths[used++] = places->host_file;
     for (size_t i = 0; i < count; i++)
         places->protected_paths[used++] = places->policy_dirs[i];
     return NACRE_OK;
@@ -179,6 +194,8 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
     if (status == NACRE_OK)
         status = find(options->key_dir, "XDG_CONFIG_HOME", ".config", "nacre/keys",
                       &places.key_dir, err);
+    if (status == NACRE_OK)
+        status = find_host_file(options, &places, err);
     if (status == NACRE_OK)
         status = find_program(options, &places, err);
     if (status == NACRE_OK)
@@ -205,6 +222,7 @@ void nacre_places_clear(struct nacre_places *places)
     free(places->state_dir);
     free(places->cache_dir);
     free(places->key_dir);
+    free(places->host_file);
     free(places->audit_path);
     free(places->checkpoints_path);
     free(places->protected_paths);

@@ -42,7 +42,7 @@ judge_system() { # PLACE FOLDER HEADER
     openssl/*) allowed="host/door host/secrets" ;;
     jansson.h)
         allowed="host/egress host/plan host/audit host/run host/keeper host/cli host/serve"
-        allowed+=" backends/docker" ;;
+        allowed+=" host/approvals backends/docker" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;

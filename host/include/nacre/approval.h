@@ -8,6 +8,7 @@
 #include "nacre/error.h"
 #include "nacre/hash.h"
 #include "nacre/own.h"
+#include "nacre/policy.h"
 
 /*
  * A person's word, for tools that run unsandboxed or whose manifest asks for it.  A
@@ -26,19 +27,44 @@ struct nacre_approval_ask {
     const char *token;     /* given in advance, or NULL */
 };
 
-/* What the operator wants, from approvals in $XDG_CONFIG_HOME/nacre/host.yaml; zeroed: no
- * command, no soul, two minutes. */
+/* What the operator wants; zeroed: no command, no soul, two minutes. */
 struct nacre_approval_options {
     const char *state_dir, *key_dir;
     uint64_t wait_ms;        /* 0: NACRE_APPROVAL_WAIT_MS */
     char *const *command;    /* the approver, NULL-terminated argv; NULL: none */
-    const char *soul;        /* path of SOUL.md that has to name the tool; NULL: none */
-    const char *const *mounts; /* host directories that a guest may write */
-    const char *const *require; /* tools that the operator marked; or NULL */
+    const char *soul;        /* path of the SOUL.md that has to name the tool; NULL: none */
+    const char *const *mounts; /* NULL-terminated: host directories that a guest sees; or
+                                  NULL */
+    /* Told once when a person has to answer; may be NULL. */
+    void (*on_wait)(void *data, const char *id, const char *tool);
+    void *on_wait_data;
 };
+
+/*
+ * The caller's own configuration, host.yaml beside the policies' directory:
+ *
+ *     approvals:
+ *       soul: /home/me/SOUL.md
+ *       command: [/usr/local/bin/ask-me]
+ *       wait_ms: 60000
+ *       require: [write, exec]        # asked about though they are sandboxed
+ */
+struct nacre_host_rules {
+    char *soul;
+    char **command; /* NULL-terminated; or NULL */
+    char **require; /* NULL-terminated names of tools, as written; or NULL */
+    struct nacre_limit wait_ms; /* line 0: not said */
+};
+/* A file that is not there, or NULL, says nothing; one that others may write is refused. */
+NACRE_MUST_CHECK enum nacre_status nacre_host_rules_load(const char *path,
+                                                         struct nacre_host_rules **ret_rules,
+                                                         struct nacre_error *err);
+void nacre_host_rules_free(struct nacre_host_rules *rules); /* accepts NULL */
+NACRE_OWNED(nacre_host_rules)
 
 #define NACRE_APPROVAL_WAIT_MS UINT64_C(120000)
 #define NACRE_APPROVAL_TTL_MS UINT64_C(600000)
+#define NACRE_APPROVAL_TTL_MS_MAX UINT64_C(86400000)
 #define NACRE_APPROVAL_ID 17
 
 /* The codes of the denials, too. */
@@ -77,10 +103,10 @@ nacre_approval_get(const struct nacre_approval_options *options,
 
 struct nacre_approval_info {
     char id[NACRE_APPROVAL_ID];
-    char *tool, *arguments, *directory, *reason, *session, *agent, *caller;
+    const char *tool, *arguments, *directory, *reason, *session, *agent, *caller;
     char digest[NACRE_HEX];
     uint64_t asked_ms, expires_ms; /* since 1970 */
-    char state[16]; /* waiting, approved, denied, used, expired */
+    char state[16]; /* waiting, answered (and not yet used), expired */
 };
 
 NACRE_MUST_CHECK enum nacre_status
@@ -88,7 +114,7 @@ nacre_approvals_each(const char *state_dir,
                      bool (*each)(void *data, const struct nacre_approval_info *info),
                      void *data, struct nacre_error *err);
 /* Answers one that waits.  NACRE_ERR_NOT_FOUND; NACRE_ERR_USAGE: it has its answer, or is
- * too old. */
+ * too old.  NACRE_ERR_DENIED: the caller is a command that nacre runs. */
 NACRE_MUST_CHECK enum nacre_status nacre_approval_answer(const char *state_dir,
                                                          const char *key_dir,
                                                          const char *id, bool approve,
@@ -99,5 +125,9 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_approval_issue(const char *key_dir, const struct nacre_approval_ask *ask,
                      uint64_t ttl_ms, char ret_token[NACRE_APPROVAL_TOKEN],
                      struct nacre_error *err);
+
+/* Records SOUL.md as it is now, as the operator's word. */
+NACRE_MUST_CHECK enum nacre_status nacre_soul_trust(const char *soul, const char *key_dir,
+                                                    struct nacre_error *err);
 
 #endif

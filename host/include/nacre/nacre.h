@@ -48,6 +48,8 @@ struct nacre_engine_options {
     const char *state_dir;    /* NULL: $XDG_STATE_HOME/nacre or ~/.local/state/nacre */
     const char *cache_dir;    /* NULL: $XDG_CACHE_HOME/nacre or ~/.cache/nacre */
     const char *key_dir; /* NULL: $XDG_CONFIG_HOME/nacre/keys or ~/.config/nacre/keys */
+    const char *host_file; /* NULL: $XDG_CONFIG_HOME/nacre/host.yaml or
+                              ~/.config/nacre/host.yaml */
     const char *const *policy_dirs; /* NULL: $NACRE_POLICY_DIR, ~/.config/nacre/policies,
                                        the policies/ installed with the program */
     const char *audit_path;   /* NULL: state_dir/audit.jsonl */
@@ -138,6 +140,9 @@ const char *nacre_engine_state_dir(const struct nacre_engine *engine);
 const char *nacre_engine_cache_dir(const struct nacre_engine *engine);
 const char *nacre_engine_audit_path(const struct nacre_engine *engine);
 const char *nacre_engine_key_dir(const struct nacre_engine *engine);
+/* The operator's own configuration, see nacre/approval.h; NULL or not there:
+ * it says nothing. */
+const char *nacre_engine_host_file(const struct nacre_engine *engine);
 
 /* ---- the compiled-code cache ---- */
 
