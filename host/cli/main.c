@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "nacre/own.h"
@@ -172,6 +173,16 @@ static int flush_stdout(int status)
     return nacre_status_exit(NACRE_ERR_IO);
 }
 
+/* A child of the keeper, which owns it: without its keeper it ends. */
+static void become_job(void)
+{
+    pid_t keeper = getppid();
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != keeper)
+        (void)raise(SIGTERM);
+}
+
 int main(int argc, char **argv)
 {
     if (!fill_standard_fds())
@@ -179,5 +190,10 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "__zygote") == 0)
         return nacre_zygote_main(argc - 1, argv + 1);
     (void)signal(SIGPIPE, SIG_IGN);
+    if (argc > 1 && strcmp(argv[1], "__job") == 0) {
+        become_job();
+        argc--;
+        argv++;
+    }
     return flush_stdout(dispatch(argc, argv));
 }

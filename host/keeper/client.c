@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "engine.h"
 #include "feed.h"
 #include "message.h"
@@ -64,8 +65,7 @@ static enum nacre_status read_failure(const json_t *json, struct nacre_error *er
     return failure.status;
 }
 
-/* A question with one answer.  Takes `question`. */
-static enum nacre_status ask(int socket, enum message_kind kind, json_t *question,
+enum nacre_status keeper_ask(int socket, enum message_kind kind, json_t *question,
                              json_t **ret_answer, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(MESSAGE_BYTES_MAX);
@@ -97,9 +97,9 @@ static enum nacre_status learn(struct executor *executor, int socket,
     struct nacre_mechanism walls[NACRE_MECHANISMS_MAX];
     json_int_t features = 0;
     json_t *list = NULL;
-    enum nacre_status status = ask(socket, MESSAGE_PROBE,
-                                   json_pack("{s:o}", "engine", keeper_engine()), &answer,
-                                   err);
+    enum nacre_status status = keeper_ask(socket, MESSAGE_PROBE,
+                                          json_pack("{s:o}", "engine", keeper_engine()),
+                                          &answer, err);
 
     if (status == NACRE_OK &&
         (json_unpack(answer, "{s:I, s:o !}", "features", &features, "mechanisms",
@@ -401,7 +401,7 @@ static enum nacre_status ask_keeper(const char *state_dir, enum message_kind kin
         json_decref(question);
         return status;
     }
-    return ask(socket, kind, question, ret_answer, err);
+    return keeper_ask(socket, kind, question, ret_answer, err);
 }
 
 enum nacre_status nacre_keeper_list(const char *state_dir,

@@ -340,6 +340,17 @@ static enum nacre_status serve_end(const struct client *client, const json_t *js
                        err);
 }
 
+static enum nacre_status serve_job(const struct client *client, const json_t *json,
+                                   struct nacre_error *err)
+{
+    struct nacre_error failure;
+    json_t *answer = NULL;
+
+    if (jobs_serve(client->keeper->jobs, json, &answer, &failure) != NACRE_OK)
+        return send_failure(client, &failure, err);
+    return send_answer(client, answer, err);
+}
+
 static enum nacre_status serve_quit(const struct client *client,
                                     const struct nacre_buf *bytes,
                                     struct nacre_error *err)
@@ -384,6 +395,8 @@ static enum nacre_status dispatch(const struct client *client, enum message_kind
         return serve_list(client, err);
     case MESSAGE_END:
         return serve_end(client, json, err);
+    case MESSAGE_JOB:
+        return serve_job(client, json, err);
     default:
         return nacre_fail(err, NACRE_ERR_PARSE, "this is no question to a keeper");
     }

@@ -29,6 +29,7 @@ enum message_kind {
     MESSAGE_LIST,     /* {}; answered by ANSWER */
     MESSAGE_END,      /* a choice; answered by ANSWER */
     MESSAGE_PRIVATE,  /* private.h: of the RUN that has to follow; not answered */
+    MESSAGE_JOB,      /* a question about jobs, see jobs.c; answered by ANSWER */
     /* keeper to client */
     MESSAGE_HELLO = 32, /* its version, before anything else: from now on it listens */
     MESSAGE_ANSWER,     /* for QUIT: MESSAGE_LEAVING or MESSAGE_BUSY */

@@ -120,6 +120,7 @@ static struct state look(struct keeper *keeper)
     struct state state = { .leaving = options->leaving && atomic_load(options->leaving) };
 
     options->list(options->executor, see_one, &state.is_needed);
+    state.is_needed |= jobs_are_there(keeper->jobs);
     (void)pthread_mutex_lock(&keeper->lock);
     state.leaving |= keeper->quitting;
     state.is_needed |= keeper->clients > 0;
@@ -206,6 +207,7 @@ static void part(struct keeper *keeper)
     const struct nacre_keeper_choice all = { .force = true };
     struct nacre_executor *executor = keeper->options->executor;
 
+    jobs_close(keeper->jobs); /* each may be a client, too */
     executor->ops->cancel(executor, SIGTERM);
     (void)pthread_mutex_lock(&keeper->lock);
     if (!wait_for_clients(keeper, SHUT_RD))
@@ -227,10 +229,12 @@ static void keeper_init(struct keeper *keeper, const struct nacre_keeper_options
     (void)pthread_cond_init(&keeper->fewer, &attributes);
     (void)pthread_condattr_destroy(&attributes);
     keeper->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    keeper->jobs = jobs_new(options->program);
 }
 
 static void keeper_clear(struct keeper *keeper)
 {
+    jobs_free(keeper->jobs);
     nacre_fd_guard(&keeper->wake_fd);
     (void)pthread_cond_destroy(&keeper->fewer);
     (void)pthread_mutex_destroy(&keeper->lock);
@@ -248,6 +252,8 @@ enum nacre_status nacre_keeper_serve(const struct nacre_keeper_options *options,
     keeper_init(&keeper, options);
     if (status == NACRE_OK && keeper.wake_fd < 0)
         status = nacre_fail(err, NACRE_ERR_IO, "an eventfd");
+    if (status == NACRE_OK && !keeper.jobs)
+        status = nacre_fail(err, NACRE_ERR_MEMORY, "the keeper's jobs");
     if (status == NACRE_OK)
         status = keeper_listen(options->state_dir, &listening, err);
     if (status != NACRE_OK)

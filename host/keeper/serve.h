@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "jobs.h"
 #include "nacre/keeper.h"
 
 /* The keeper as its threads share it. */
@@ -14,6 +15,7 @@ struct keeper {
     struct client *first;
     uint32_t clients, running; /* of those, with a command */
     bool quitting;
+    struct jobs *jobs;
 };
 
 struct client {

@@ -138,6 +138,7 @@ enum nacre_status nacre_engine_keep(struct nacre_engine *engine,
 {
     struct nacre_keeper_options whole = {
         .state_dir = engine->places.state_dir,
+        .program = engine->places.program,
         .idle_ms = options->idle_ms ? options->idle_ms : NACRE_KEEPER_IDLE_MS,
         .prune_ms = NACRE_KEEPER_PRUNE_MS,
         .reap_ms = options->reap_ms ? options->reap_ms : NACRE_KEEPER_REAP_MS,

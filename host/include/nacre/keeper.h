@@ -16,6 +16,7 @@
 
 struct nacre_keeper_options {
     const char *state_dir;
+    const char *program;        /* nacre's, for jobs; NULL: this process's own */
     uint64_t idle_ms;           /* leave when there was no client and nothing warm for so
                                    long */
     uint64_t prune_ms;          /* every so often, end what is unused or too old */
