@@ -193,10 +193,10 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 
 /* ---- one call ---- */
 
-/* False with errno, as wt_hand_input(). */
+/* False with errno, as wt_hand_fds(). */
 static bool hand_over(struct wt_worker *worker, const struct nacre_request *request)
 {
-    if (!wt_hand_input(worker->control, request))
+    if (!wt_hand_fds(worker->control, request))
         return false;
     atomic_store(&worker->share->word, (uint32_t)worker->child.pid | FUTEX_WAITERS);
     wt_futex_wake(&worker->share->word);

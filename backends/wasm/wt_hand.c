@@ -56,6 +56,7 @@ enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
     share->secret_file_count = request->secret_file_count;
     share->has_invoke = request->invoke != NULL;
     share->has_input = request->input_fd >= 0;
+    share->has_trace = request->trace_fd > 0;
     share->terminals = request->terminals;
     share->is_streamed = request->on_output != NULL;
     share->deadline_ns = deadline_ns;
@@ -66,9 +67,15 @@ enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
     return NACRE_OK;
 }
 
-bool wt_hand_input(int control, const struct nacre_request *request)
+bool wt_hand_fds(int control, const struct nacre_request *request)
 {
     const struct wt_message message = { .request = WT_REQUEST_NONE };
+    int fds[2];
+    uint32_t count = 0;
 
-    return request->input_fd < 0 || wt_send(control, &message, &request->input_fd, 1);
+    if (request->input_fd >= 0)
+        fds[count++] = request->input_fd;
+    if (request->trace_fd > 0)
+        fds[count++] = request->trace_fd;
+    return count == 0 || wt_send(control, &message, fds, count);
 }

@@ -15,8 +15,8 @@ wt_hand_write(struct wt_share *share, uint32_t text_start, const struct nacre_pl
               const struct nacre_tool *tool, const struct nacre_request *request,
               uint64_t deadline_ns, size_t *wipe, struct nacre_error *err);
 
-/* The guest's input, if there is one.  False with errno: EPIPE when the worker has just
+/* The guest's input and where its trace goes, if there are any.  False with errno: EPIPE when the worker has just
  * died, EAGAIN when a guest has taken it over and it takes nothing any more. */
-bool wt_hand_input(int control, const struct nacre_request *request);
+bool wt_hand_fds(int control, const struct nacre_request *request);
 
 #endif

@@ -293,7 +293,7 @@ static enum nacre_status give_along(const struct wt_pool *pool, struct wt_worker
                       purpose->request, purpose->deadline_ns, &worker->wipe,
                       &too_big) != NACRE_OK)
         return NACRE_OK;
-    if (!wt_hand_input(worker->control, purpose->request))
+    if (!wt_hand_fds(worker->control, purpose->request))
         return nacre_fail(err, NACRE_ERR_IO, "can't hand over the guest's input");
     worker->has_call = true;
     share->setup.has_call = 1;

@@ -53,7 +53,7 @@ struct wt_share {
     uint64_t deadline_ns;
     uint64_t fuel_max;
     uint32_t argument_count, environment_count, secret_file_count;
-    uint32_t has_input;  /* its fd comes over the control socket */
+    uint32_t has_input, has_trace; /* their fds come over the control socket, in one */
     uint32_t terminals;
     uint32_t has_invoke; /* the export's name comes after the environment */
     uint32_t is_streamed; /* wake the supervisor at each write */

@@ -37,7 +37,8 @@ struct worker {
     struct nacre_wasi *wasi;
     struct nacre_wasi_mount *mounts;
     uint64_t cpu_ns; /* when the last run ended */
-    int input_fd;    /* the guest's, while it runs */
+    int input_fd;    /* the guest's, while it runs; -1: none */
+    int trace_fd;    /* of the call; 0: none */
     const char **texts; /* room for WT_TEXT_COUNT_MAX */
     char *mount_text;   /* what the mounts' names point into */
     struct nacre_secret_file secret_files[WT_SECRET_FILES_MAX]; /* of the call */
@@ -165,15 +166,26 @@ static void wake_supervisor(void *data)
     wt_futex_wake(&share->word);
 }
 
-static int receive_input(struct worker *worker)
+/* The fds of the call: its input, and where its trace goes. */
+static void receive_fds(struct worker *worker)
 {
+    const struct wt_share *share = worker->share;
+    bool has_input = share->has_input, has_trace = share->has_trace;
     struct wt_message message;
     int fds[WT_FDS_MAX];
     uint32_t count;
 
-    if (!wt_receive(worker->control, &message, fds, &count) || count != 1)
+    worker->input_fd = -1;
+    worker->trace_fd = 0;
+    if (!has_input && !has_trace)
+        return;
+    if (!wt_receive(worker->control, &message, fds, &count) ||
+        count != (uint32_t)has_input + has_trace)
         _exit(1);
-    return fds[0];
+    if (has_input)
+        worker->input_fd = fds[0];
+    if (has_trace)
+        worker->trace_fd = fds[count - 1];
 }
 
 /* The word goes back to the supervisor, who may use it again at once. */
@@ -191,6 +203,8 @@ static void on_reply(void *data)
     worker->cpu_ns += worker->share->reply.cpu_ns;
     if (worker->input_fd >= 0)
         (void)close(worker->input_fd);
+    if (worker->trace_fd > 0)
+        (void)close(worker->trace_fd);
     hand_back(worker);
 }
 
@@ -228,7 +242,6 @@ static void serve_one(struct worker *worker)
         .argument_count = share->argument_count,
         .environment = worker->texts + share->argument_count,
         .environment_count = share->environment_count,
-        .input_fd = worker->input_fd = share->has_input ? receive_input(worker) : -1,
         .terminals = share->terminals,
         .deadline_ns = share->deadline_ns,
         .record = &share->record,
@@ -237,6 +250,9 @@ static void serve_one(struct worker *worker)
         .on_output_data = share,
     };
 
+    receive_fds(worker);
+    call.input_fd = worker->input_fd;
+    call.trace_fd = worker->trace_fd;
     atomic_store(&share->begun, 1);
     for (uint32_t i = 0; i < count; i++)
         worker->texts[i] = wt_get_text(&cursor);

@@ -198,6 +198,7 @@ static enum nacre_status make_request(const struct cli_args *args,
     cli_request_secrets(&run->request, &values[RUN_OPT_SECRET], &values[RUN_OPT_TOKEN],
                         &values[RUN_OPT_TOKEN_MS]);
     request->arguments = operands->arguments;
+    request->trace_fd = operands->trace_fd;
     request->input_fd = run->input_fd >= 0 ? run->input_fd : STDIN_FILENO;
     request->fuel = values[RUN_OPT_FUEL].number;
     request->timeout_ms = values[RUN_OPT_TIMEOUT].number;

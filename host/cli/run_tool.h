@@ -22,6 +22,7 @@ struct cli_operands {
     const char *const *command; /* NULL-terminated */
     const char *shell;          /* a text for the shell */
     const char *const *arguments; /* of the module */
+    int trace_fd; /* receives the module's host calls; 0: none */
 };
 
 /* Runs it, says what there is to say, and returns the exit status. */

@@ -225,6 +225,9 @@ static void misplaced(struct draft *draft)
     if (native && request->invoke)
         refuse(draft, "request.invoke", CODE_WRONG_LEVEL,
                "an export is invoked at level wasm alone", "leave --invoke out");
+    if (native && request->trace_fd > 0)
+        refuse(draft, "request.trace", CODE_WRONG_LEVEL,
+               "host calls are traced at level wasm alone", "trace a module");
     if (!native && request->directory)
         refuse(draft, "request.directory", CODE_WRONG_LEVEL,
                "a guest at level wasm starts in no directory",

@@ -181,7 +181,7 @@ int guest_call(struct guest *guest, const char *name, const int64_t *numbers)
             else
                 cells[at].i32 = (int32_t)numbers[at];
         }
-        return functions[i].call(guest->wasi, cells);
+        return nacre_wasi_enter(guest->wasi, &functions[i], cells);
     }
     dprintf(2, "no function is called %s\n", name);
     abort();

@@ -1,6 +1,7 @@
 #include "functions.h"
 
 #include "nacre/own.h"
+#include "trace.h"
 
 static const struct nacre_wasi_function functions[] = {
 #define ROW(from, id, text, needs)                                \
@@ -16,6 +17,20 @@ static const struct nacre_wasi_function functions[] = {
 };
 _Static_assert(NACRE_COUNT(functions) == 46 + 5,
                "preview1 has 46 functions, our own module 5");
+
+int nacre_wasi_enter(struct nacre_wasi *wasi, const struct nacre_wasi_function *function,
+                     const union nacre_wasi_cell *cells)
+{
+    uint64_t start_ns;
+    int result;
+
+    if (!wasi->call.trace_fd)
+        return function->call(wasi, cells);
+    start_ns = nacre_clock_ns();
+    result = function->call(wasi, cells);
+    ws_trace(wasi, function, cells, result, nacre_clock_ns() - start_ns);
+    return result;
+}
 
 const struct nacre_wasi_function *nacre_wasi_functions(uint32_t *ret_count)
 {

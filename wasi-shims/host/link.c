@@ -16,7 +16,7 @@ static wasm_trap_t *enter(void *env, wasmtime_caller_t *caller,
 {
     const struct nacre_wasi_function *function = env;
     struct nacre_wasi *wasi = wasmtime_context_get_data(wasmtime_caller_context(caller));
-    int result = function->call(wasi, (const union nacre_wasi_cell *)values);
+    int result = nacre_wasi_enter(wasi, function, (const union nacre_wasi_cell *)values);
 
     (void)count;
     /* A code, not a message: it costs less and can't be taken for an error of ours.

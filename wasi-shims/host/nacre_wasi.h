@@ -93,6 +93,7 @@ struct nacre_wasi_call {
     struct nacre_wasi_record *record;
     unsigned char *output[2];       /* each with room for output_bytes_max */
     uint64_t output_bytes_max;      /* for both streams together */
+    int trace_fd;                   /* receives a JSON line for each call; 0: none */
     void (*on_output)(void *data);  /* after each write; may be NULL */
     void *on_output_data;
 };
@@ -141,6 +142,10 @@ struct nacre_wasi_function {
 
 /* The whole of preview1 and of our own module, one row a function. */
 const struct nacre_wasi_function *nacre_wasi_functions(uint32_t *ret_count);
+
+/* Calls it and, where the run is traced, writes the line. */
+int nacre_wasi_enter(struct nacre_wasi *wasi, const struct nacre_wasi_function *function,
+                     const union nacre_wasi_cell *cells);
 
 /* Register every row with a wasmtime linker (link.c).  The store's data must be the
  * struct nacre_wasi of the run. */

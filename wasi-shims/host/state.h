@@ -88,6 +88,7 @@ struct nacre_wasi {
     uint64_t scratch_bytes, scratch_files; /* used by this run */
     uint64_t cpu_base_ns;                  /* CPU clocks start at the first question */
     struct ws_http http;
+    uint64_t traced_bytes;
 };
 
 /* ---- decoding ---- */

@@ -41,6 +41,8 @@ struct nacre_request {
     uint32_t mount_count;
     int input_fd;         /* the guest's stdin; 0 is the caller's own, -1 is empty */
     uint32_t terminals;   /* bits 0, 1, 2: a guest may take this stream for a terminal */
+    int trace_fd;         /* level wasm: receives a JSON line for each host call of the
+                             guest; 0: none */
     uint64_t fuel;        /* 0: the default of the plan */
     uint64_t timeout_ms;  /* 0: the policy's */
     const char *invoke;   /* an export of a reactor, or NULL for _start */
