@@ -1,6 +1,7 @@
 #ifndef NACRE_POLICY_NODE_H
 #define NACRE_POLICY_NODE_H
 
+#include "nacre/document.h"
 #include "nacre/error.h"
 #include "nacre/own.h"
 #include "nacre/policy.h"
@@ -13,7 +14,6 @@
  * Whatever is left has one meaning, and a size that the limits below bound.
  */
 
-#define NACRE_DOCUMENT_BYTES_MAX ((size_t)1 << 20)
 #define NACRE_DOCUMENT_DEPTH_MAX 32
 #define NACRE_DOCUMENT_NODES_MAX 10000
 #define NACRE_DOCUMENT_SCALAR_BYTES_MAX ((size_t)64 << 10)
