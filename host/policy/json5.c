@@ -475,10 +475,14 @@ enum nacre_status nacre_document_read(const char *source, const char *bytes, siz
     struct nacre_json5 json5 = open_document(source, bytes, count);
     struct nacre_error ignored;
 
-    /* Bytes that are no text have no blanks to skip; whichever reader gets them says so. */
-    if (count <= NACRE_DOCUMENT_BYTES_MAX && check_bytes(&json5, &ignored) == NACRE_OK)
-        while (is_blank(&json5, nacre_json5_peek(&json5)))
-            nacre_json5_step(&json5);
+    if (json5.count > NACRE_DOCUMENT_BYTES_MAX)
+        json5.count = NACRE_DOCUMENT_BYTES_MAX;
+    /* Only as far as it is text; what comes of the rest the reader says. */
+    if (check_bytes(&json5, &ignored) != NACRE_OK)
+        json5.count = json5.at;
+    json5.at = 0;
+    while (is_blank(&json5, nacre_json5_peek(&json5)))
+        nacre_json5_step(&json5);
     if (nacre_json5_peek(&json5) == '{' || starts_with(&json5, "//") ||
         starts_with(&json5, "/*"))
         return nacre_json5_read(source, bytes, count, ret_root, err);
