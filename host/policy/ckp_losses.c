@@ -53,8 +53,9 @@ static enum nacre_status lose_rules(const char *key, const struct nacre_rules *r
         char shown[NACRE_SHOWN], name[64];
 
         (void)snprintf(name, sizeof(name), "%s[%zu]", key, i);
-        status = nacre_loss_add(losses, name, rules->items[i].place, err, "'%s'",
-                                nacre_text_show(shown, sizeof(shown), text, length));
+        status = nacre_loss_add(losses, name, rules->items[i].place, err, "'%s'%s",
+                                nacre_text_show(shown, sizeof(shown), text, length),
+                                names_only ? "; give --env to each run" : "");
     }
     return status;
 }
@@ -66,7 +67,7 @@ _Static_assert(sizeof(struct nacre_container_rules) ==
                        6 * sizeof(struct nacre_limit),
                "a setting of containers that is not reported as lost");
 
-#define TEXT(member) { "container." #member, offsetof(struct nacre_container_rules, member) }
+#define MEMBER(name) "container." #name, offsetof(struct nacre_container_rules, name)
 
 static enum nacre_status lose_texts(const struct nacre_container_rules *container,
                                     struct nacre_losses *losses, struct nacre_error *err)
@@ -74,10 +75,16 @@ static enum nacre_status lose_texts(const struct nacre_container_rules *containe
     static const struct {
         const char *key;
         size_t offset;
+        const char *instead;
     } texts[] = {
-        TEXT(image),           TEXT(workdir),          TEXT(user),
-        TEXT(seccomp_profile), TEXT(apparmor_profile), TEXT(selinux_label),
-        TEXT(setup_command),   TEXT(cpuset),
+        { MEMBER(image), "; give --image to each run" },
+        { MEMBER(workdir), "; give --directory to each run" },
+        { MEMBER(user), "" },
+        { MEMBER(seccomp_profile), "" },
+        { MEMBER(apparmor_profile), "" },
+        { MEMBER(selinux_label), "" },
+        { MEMBER(setup_command), "" },
+        { MEMBER(cpuset), "" },
     };
     enum nacre_status status = NACRE_OK;
 
@@ -87,8 +94,9 @@ static enum nacre_status lose_texts(const struct nacre_container_rules *containe
         char shown[NACRE_SHOWN];
 
         if (rule->text)
-            status = nacre_loss_add(losses, texts[i].key, rule->place, err, "'%s'",
-                                    nacre_text_shown(shown, rule->text));
+            status = nacre_loss_add(losses, texts[i].key, rule->place, err, "'%s'%s",
+                                    nacre_text_shown(shown, rule->text),
+                                    texts[i].instead);
     }
     return status;
 }
@@ -101,8 +109,8 @@ static enum nacre_status lose_limits(const struct nacre_container_rules *contain
         const char *key;
         size_t offset;
     } limits[] = {
-        TEXT(memory_swap), TEXT(memory_reservation), TEXT(cpus_nano),
-        TEXT(disk_bytes),  TEXT(disk_iops),          TEXT(disk_io_weight),
+        { MEMBER(memory_swap) }, { MEMBER(memory_reservation) }, { MEMBER(cpus_nano) },
+        { MEMBER(disk_bytes) },  { MEMBER(disk_iops) },          { MEMBER(disk_io_weight) },
     };
     enum nacre_status status = NACRE_OK;
 
@@ -143,6 +151,12 @@ enum nacre_status nacre_losses_of_policy(const struct nacre_policy *policy,
         status = nacre_loss_add(losses, "container.read_only_root",
                                 container->read_only_root.place, err, "%s",
                                 container->read_only_root.on ? "true" : "false");
+    if (status == NACRE_OK && policy->filesystem.denied_inside &&
+        policy->filesystem.denied_paths.count > 0)
+        status = nacre_loss_add(losses, "filesystem.denied_inside",
+                                policy->filesystem.denied_paths.place, err,
+                                "in CKP denied_paths are names of the host as well: more is "
+                                "denied");
     for (size_t i = 0; i < NACRE_COUNT(lists) && status == NACRE_OK; i++)
         status = lose_rules(lists[i].key, lists[i].rules, lists[i].names_only, losses, err);
     return status;

@@ -343,9 +343,9 @@ static void every_setting_that_ckp_lacks_is_reported_once_with_its_place(void **
         assert_null(strstr(losses.items[i].text, "hunter2"));
         assert_null(strchr(losses.items[i].text, '\n'));
     }
-    assert_string_equal(losses.items[0].text, "'node:22'");
+    assert_string_equal(losses.items[0].text, "'node:22'; give --image to each run");
     assert_string_equal(losses.items[8].text, "100");
-    assert_string_equal(losses.items[18].text, "'KEY'");
+    assert_string_equal(losses.items[18].text, "'KEY'; give --env to each run");
     assert_null(strstr(text.bytes, "node:22"));
 }
 
