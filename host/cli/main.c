@@ -23,7 +23,7 @@ static const struct cli_verb *const verbs[] = {
     &cli_verb_leak_scan,
     &cli_verb_input_scan, &cli_verb_intent,
     &cli_verb_secret,
-    &cli_verb_parse,
+    &cli_verb_parse, &cli_verb_convert,
     &cli_verb_version, &cli_verb_completion,
 };
 
