@@ -179,7 +179,7 @@ static void a_text_is_read_as_exactly_itself(void **state)
         "", "plain", "two words", "true", "No", "~", "null", "1.5", "0x10", "- a", "a: b",
         "a #b", "# a", "{a}", "[a]", "&a", "*a", "!a", "|", ">", "%a", "@a", "`a`", "'",
         "\"", "\\", "\\n", "a\nb", "a\r\nb", "\t", " a ", "a\xc2\x85" "b", "a\xe2\x80\xa8" "b",
-        "a\xe2\x80\xa9" "b", "\xef\xbb\xbf", "\xef\xbf\xbe", "\xef\xbf\xbf", "\x7f", "\x01\x1b[m",
+        "a\xe2\x80\xa9" "b", "a \xe2\x80\xa8 b", "a \xe2\x80\xa9 b", "\xef\xbb\xbf", "\xef\xbf\xbe", "\xef\xbf\xbf", "\x7f", "\x01\x1b[m",
         "é€😀", "\xc2\xa0", "---", "...", "?", ": ", "a:", "=", "<<", "2020-01-01", "12:30",
         "\xf4\x8f\xbf\xbf",
     };
