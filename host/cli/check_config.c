@@ -129,7 +129,8 @@ enum nacre_status cli_config_check(struct nacre_engine *engine, const char *path
         json_decref(notes);
         return status;
     }
-    (void)snprintf(ret_line, line_size, "configuration, dialect %s, %zu agent%s of its own",
+    (void)snprintf(ret_line, line_size,
+                   "configuration, dialect %s, %zu agent%s of its own",
                    nacre_dialect_name(config->dialect), config->agent_count,
                    cli_plural(config->agent_count));
     *ret_facts = json_pack("{s:s, s:o, s:I, s:o, s:o, s:o}", "dialect",

@@ -12,10 +12,10 @@ bool cli_config_recognise(const char *path, enum nacre_dialect *ret_dialect,
                           struct nacre_error *err);
 
 /*
- * Judges a configuration: that it is valid, that every agent of it can be settled, and that
- * the plan of a session's commands can be made.  The facts are for --json: dialect, agents,
- * digest, "advice" and, of lines that can't be enforced here, "notes"; the line is for a
- * person.  The caller owns the facts.
+ * Judges a configuration: that it is valid, that every agent of it can be settled, and
+ * that the plan of a session's commands can be made.  The facts are for --json: dialect,
+ * agents, digest, "advice" and, of lines that can't be enforced here, "notes"; the line
+ * is for a person.  The caller owns the facts.
  */
 NACRE_MUST_CHECK enum nacre_status cli_config_check(struct nacre_engine *engine,
                                                     const char *path, json_t **ret_facts,

@@ -162,7 +162,8 @@ enum nacre_status cli_plan_draft(struct nacre_engine *engine,
     return NACRE_OK;
 }
 
-json_t *cli_refused_json(const struct nacre_policy *policy, const struct nacre_plan *plan)
+json_t *cli_refused_json(const struct nacre_policy *policy,
+                         const struct nacre_plan *plan)
 {
     json_t *notes = json_array();
     char place[CLI_PLACE];

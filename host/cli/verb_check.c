@@ -169,8 +169,8 @@ static json_t *finding_json(const struct finding *finding)
     return NULL;
 }
 
-/* By its content.  What is neither is told as what its name says: of a .yaml what a policy
- * lacks, of anything else what no reader understood. */
+/* By its content.  What is neither is told as what its name says: of a .yaml what a
+ * policy lacks, of anything else what no reader understood. */
 static enum nacre_status check_document(struct nacre_engine *engine,
                                         struct finding *finding)
 {
@@ -180,7 +180,8 @@ static enum nacre_status check_document(struct nacre_engine *engine,
     bool known = cli_config_recognise(finding->path, &dialect, &unread);
     enum nacre_status status;
 
-    if (dialect == NACRE_DIALECT_CKP || !known || (dialect == NACRE_DIALECT_UNSET && is_yaml)) {
+    if (!known || dialect == NACRE_DIALECT_CKP ||
+        (dialect == NACRE_DIALECT_UNSET && is_yaml)) {
         status = check_policy(engine, finding);
         /* Flow style, which is YAML and no JSON5, may be a policy; else it is JSON5. */
         if (status != NACRE_OK && !known && !is_yaml && unread.status == NACRE_ERR_PARSE)
@@ -236,12 +237,13 @@ const struct cli_verb cli_verb_check = {
     .name = "check",
     .summary = "judge policies, configurations and modules without running anything",
     .operands = "PATH...",
-    .about = "A policy must be valid to its last key; lines of it that can't be enforced "
-             "here\n"
-             "are noted. A configuration (OpenClaw, Clawdbot, Clawdis, config.yml, Clawpy)\n"
-             "is known by its content, settled for each of its agents, and what is legal\n"
-             "but unwise is warned of; that does not change the exit status. A module must be readable, need no refused feature and import\n"
-             "nothing unknown. The exit status is that of the first failure.",
+    .about =
+        "A policy must be valid to its last key; lines of it that can't be enforced\n"
+        "here are noted. A configuration (OpenClaw, Clawdbot, Clawdis, config.yml,\n"
+        "Clawpy) is known by its content and settled for each of its agents; what is\n"
+        "legal in it but unwise is warned of, and that does not change the exit status.\n"
+        "A module must be readable, need no refused feature and import nothing unknown.\n"
+        "The exit status is that of the first failure.",
     .example = "  nacre check policies/workspace.yaml tool.wasm\n"
                "  nacre check ~/.openclaw/openclaw.json clawpy:agent",
     .operand_offer = CLI_OFFER_FILES,

@@ -108,10 +108,10 @@ const struct cli_verb cli_verb_convert = {
     .summary = "write what a configuration means for a session as a CKP policy",
     .operands = "FILE",
     .about =
-        "FILE is a configuration of OpenClaw, Clawdbot, Clawdis, config.yml or Clawpy. The\n"
-        "policy goes to stdout, with the line that said each value behind it; every\n"
-        "setting that CKP can't say is named on stderr, with its place. The main session\n"
-        "is often not sandboxed: name another one to get its sandbox's policy.",
+        "FILE is a configuration of OpenClaw, Clawdbot, Clawdis, config.yml or Clawpy.\n"
+        "The policy goes to stdout, with the line that said each value behind it; every\n"
+        "setting that CKP can't say is named on stderr, with its place. The main\n"
+        "session is often not sandboxed: name another one to get its sandbox's policy.",
     .example = "  nacre convert --to ckp openclaw.json --session chat > chat.yaml\n"
                "  nacre convert --to ckp clawpy:agent --json",
     .options = options,

@@ -23,7 +23,8 @@ static enum nacre_status choose(const struct cli_args *args,
 
     if (json5 && yaml)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "--json5 and --yaml exclude each other: a document is one of them");
+                          "--json5 and --yaml exclude each other: a document is one of "
+                          "them");
     *ret_format = json5        ? NACRE_DOCUMENT_JSON5
                   : yaml       ? NACRE_DOCUMENT_YAML
                   : args->json ? NACRE_DOCUMENT_JSON
@@ -57,12 +58,12 @@ const struct cli_verb cli_verb_parse = {
     .summary = "show what nacre reads in a JSON5, YAML or JSON document",
     .operands = "[FILE|-]",
     .about =
-        "Prints the document as JSON. Without an option the content decides: what begins\n"
-        "with '{' is JSON5, everything else YAML. With --json alone it must be JSON to\n"
-        "the letter (RFC 8259); together with --json5 or --yaml it is as everywhere. At\n"
-        "most 1 MiB, 32 levels and 10,000 keys and values; a key given twice is an\n"
-        "error, and so is what JSON can't say (NaN, a whole number of more than 64\n"
-        "bits), unless --places shows it as it was read.",
+        "Prints the document as JSON. Without an option the content decides: what\n"
+        "begins with '{' is JSON5, everything else YAML. With --json alone it must be\n"
+        "JSON to the letter (RFC 8259); together with --json5 or --yaml it is as\n"
+        "everywhere. At most 1 MiB, 32 levels and 10,000 keys and values; a key given\n"
+        "twice is an error, and so is what JSON can't say (NaN, a whole number of more\n"
+        "than 64 bits), unless --places shows it as it was read.",
     .example = "  nacre parse --json5 openclaw.json\n"
                "  nacre parse --yaml --places policy.yaml",
     .options = options,

@@ -1,5 +1,5 @@
-/* Second thoughts about a configuration.  Nothing here decides anything: what a run does is
- * settled by nacre/session.h alone. */
+/* Second thoughts about a configuration.  Nothing here decides anything: what a run does
+ * is settled by nacre/session.h alone. */
 #include "nacre/advice.h"
 
 #include <stdarg.h>
@@ -99,8 +99,8 @@ static enum nacre_status advise_capabilities(struct nacre_advice *advice,
         for (size_t k = 0; k < NACRE_COUNT(strong) && status == NACRE_OK; k++)
             if (strcasecmp(name, strong[k]) == 0)
                 status = advise(advice, true, kept->items[i].place, err,
-                                "the capability %s is a way out of a container, or to its "
-                                "neighbours",
+                                "the capability %s is a way out of a container, or to "
+                                "its neighbours",
                                 strong[k]);
     }
     return status;
@@ -168,7 +168,7 @@ static bool is_within(const struct nacre_session *session, const char *home,
 {
     bool of_home = host[0] == '~' && (host[1] == '/' || host[1] == '\0');
     char joined[NACRE_PATH_MAX], path[NACRE_PATH_MAX];
-    int length = snprintf(joined, sizeof(joined), "%s%s", of_home ? home : "",
+    int length = snprintf(joined, sizeof(joined), "%s%s", of_home && home ? home : "",
                           of_home ? host + 1 : host);
 
     return session->workspace && length > 0 && (size_t)length < sizeof(joined) &&
@@ -194,7 +194,7 @@ static enum nacre_status advise_binds(struct nacre_advice *advice,
     return status;
 }
 
-/* `browser` drives whatever browser there is: without a sandbox of its own, the host's. */
+/* `browser` drives whatever browser there is: without a sandbox for it, the host's. */
 static enum nacre_status advise_browser(struct nacre_advice *advice,
                                         const struct nacre_session *session,
                                         const struct nacre_agent_rules *agent,

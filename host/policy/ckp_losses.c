@@ -109,8 +109,9 @@ static enum nacre_status lose_limits(const struct nacre_container_rules *contain
         const char *key;
         size_t offset;
     } limits[] = {
-        { MEMBER(memory_swap) }, { MEMBER(memory_reservation) }, { MEMBER(cpus_nano) },
-        { MEMBER(disk_bytes) },  { MEMBER(disk_iops) },          { MEMBER(disk_io_weight) },
+        { MEMBER(memory_swap) }, { MEMBER(memory_reservation) },
+        { MEMBER(cpus_nano) },   { MEMBER(disk_bytes) },
+        { MEMBER(disk_iops) },   { MEMBER(disk_io_weight) },
     };
     enum nacre_status status = NACRE_OK;
 
@@ -155,9 +156,10 @@ enum nacre_status nacre_losses_of_policy(const struct nacre_policy *policy,
         policy->filesystem.denied_paths.count > 0)
         status = nacre_loss_add(losses, "filesystem.denied_inside",
                                 policy->filesystem.denied_paths.place, err,
-                                "in CKP denied_paths are names of the host as well: more is "
-                                "denied");
+                                "in CKP denied_paths are names of the host as well: more "
+                                "is denied");
     for (size_t i = 0; i < NACRE_COUNT(lists) && status == NACRE_OK; i++)
-        status = lose_rules(lists[i].key, lists[i].rules, lists[i].names_only, losses, err);
+        status =
+            lose_rules(lists[i].key, lists[i].rules, lists[i].names_only, losses, err);
     return status;
 }

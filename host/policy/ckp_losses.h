@@ -4,9 +4,9 @@
 #include "nacre/convert.h"
 
 /* What of a policy CKP has no key for. */
-NACRE_MUST_CHECK enum nacre_status nacre_losses_of_policy(const struct nacre_policy *policy,
-                                                          struct nacre_losses *losses,
-                                                          struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+nacre_losses_of_policy(const struct nacre_policy *policy, struct nacre_losses *losses,
+                       struct nacre_error *err);
 
 NACRE_MUST_CHECK enum nacre_status nacre_loss_add(struct nacre_losses *losses,
                                                   const char *key,

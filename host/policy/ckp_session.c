@@ -25,7 +25,8 @@ static enum nacre_status lose_words(const struct nacre_session *session,
           "give --scope to each run" },
         { &session->access_source, nacre_access_name(session->access),
           "give --workspace to each run" },
-        { &session->root_source, session->workspace_root, "give --workspace to each run" },
+        { &session->root_source, session->workspace_root,
+          "give --workspace to each run" },
     };
     enum nacre_status status = NACRE_OK;
     char shown[NACRE_SHOWN];
@@ -33,8 +34,8 @@ static enum nacre_status lose_words(const struct nacre_session *session,
     for (size_t i = 0; i < NACRE_COUNT(words) && status == NACRE_OK; i++)
         if (words[i].source->from != NACRE_FROM_DEFAULT && words[i].word)
             status = nacre_loss_add(losses, words[i].source->key, words[i].source->place,
-                                    err, "'%s'; %s", nacre_text_shown(shown, words[i].word),
-                                    words[i].why);
+                                    err, "'%s'; %s",
+                                    nacre_text_shown(shown, words[i].word), words[i].why);
     return status;
 }
 
@@ -52,7 +53,8 @@ static enum nacre_status lose_binds(const struct nacre_bind_rules *binds,
         (void)nacre_text_shown(host, bind->host);
         (void)nacre_text_show(guest, sizeof(guest), bind->guest, strlen(bind->guest));
         status = nacre_loss_add(losses, key, bind->place, err,
-                                "'%s' is the host's side of '%s'; give --mount to each run",
+                                "'%s' is the host's side of '%s'; give --mount to each "
+                                "run",
                                 host, guest);
     }
     return status;
@@ -70,7 +72,8 @@ static enum nacre_status lose_tools(const struct nacre_tool_list *list,
         char shown[NACRE_SHOWN];
 
         used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-                                 i > 0 ? ", " : "", nacre_text_shown(shown, list->names[i]));
+                                 i > 0 ? ", " : "",
+                                 nacre_text_shown(shown, list->names[i]));
     }
     if (used >= sizeof(names))
         memcpy(names + sizeof(names) - 4, "...", 4);
@@ -104,7 +107,8 @@ static enum nacre_status lose_box(const struct nacre_box_rules *box,
         struct nacre_place place;
         const char *why;
     } rows[] = {
-        { "container_prefix", box->container_prefix.place, "nacre names sandboxes itself" },
+        { "container_prefix", box->container_prefix.place,
+          "nacre names sandboxes itself" },
         { "session_tools_visibility", box->session_tools_visibility.place,
           "it is the agent's own" },
         { "browser", box->browser.place, "CKP has no browsers" },
@@ -129,8 +133,8 @@ static enum nacre_status lose_elevated(const struct nacre_elevated_rules *elevat
     if (elevated->place.line == 0)
         return NACRE_OK;
     return nacre_loss_add(losses, "tools.elevated", elevated->place, err,
-                          "CKP has no elevation: what must not be sandboxed gets a policy "
-                          "of level none");
+                          "CKP has no elevation: what must not be sandboxed gets a "
+                          "policy of level none");
 }
 
 static enum nacre_status lose_session(const struct nacre_session *session,

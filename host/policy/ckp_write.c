@@ -359,11 +359,12 @@ static enum nacre_status read_back(const struct nacre_buf *out, size_t start,
                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *again = NULL;
-    enum nacre_status status =
-        nacre_policy_parse("(converted)", out->bytes + start, out->size - start, &again, err);
+    enum nacre_status status = nacre_policy_parse("(converted)", out->bytes + start,
+                                                  out->size - start, &again, err);
 
-    return status == NACRE_OK ? NACRE_OK
-                              : nacre_fail_context(err, "CKP has no room for this policy");
+    if (status == NACRE_OK)
+        return NACRE_OK;
+    return nacre_fail_context(err, "CKP has no room for this policy");
 }
 
 enum nacre_status nacre_ckp_write(const struct nacre_policy *policy, const char *about,

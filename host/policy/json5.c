@@ -44,7 +44,8 @@ void nacre_json5_step(struct nacre_json5 *json5)
 {
     uint32_t character = nacre_json5_peek(json5);
     /* \r\n is one end of a line, and it was counted at the \r. */
-    bool second = character == '\n' && json5->at > 0 && json5->bytes[json5->at - 1] == '\r';
+    bool second =
+        character == '\n' && json5->at > 0 && json5->bytes[json5->at - 1] == '\r';
 
     if (json5->at >= json5->count)
         return;
@@ -234,8 +235,8 @@ static enum nacre_status read_key(struct nacre_json5 *json5, char **ret_key,
     if (first == '"' || first == '\'')
         return nacre_json5_string(json5, ret_key, err);
     if (first >= '0' && first <= '9')
-        return nacre_json5_expected(json5, "a key (one that begins with a digit has quotes)",
-                                    err);
+        return nacre_json5_expected(
+            json5, "a key (one that begins with a digit has quotes)", err);
     status = nacre_json5_in_name(json5, first, true, &is_name, err);
     if (status != NACRE_OK)
         return status;

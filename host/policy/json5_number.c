@@ -277,7 +277,8 @@ enum nacre_status nacre_json5_number(struct nacre_json5 *json5, char **ret_text,
     if (status == NACRE_OK)
         status = read_unsigned(json5, place, text, err);
     if (status == NACRE_OK && nacre_json5_peek(json5) != 0)
-        status = nacre_json5_in_name(json5, nacre_json5_peek(json5), false, &goes_on, err);
+        status =
+            nacre_json5_in_name(json5, nacre_json5_peek(json5), false, &goes_on, err);
     if (status == NACRE_OK && goes_on)
         status = nacre_json5_expected(json5, "the end of a number", err);
     if (status != NACRE_OK)

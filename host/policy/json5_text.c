@@ -86,10 +86,11 @@ static enum nacre_status read_hex(struct nacre_json5 *json5, int digits,
         else if ((digit | 0x20) >= 'a' && (digit | 0x20) <= 'f' && digit < 0x80)
             value = value << 4 | ((digit | 0x20) - 'a' + 10);
         else
-            return nacre_json5_expected(json5,
-                                        digits == 2 ? "two hexadecimal digits behind \\x"
-                                                    : "four hexadecimal digits behind \\u",
-                                        err);
+            return nacre_json5_expected(
+                json5,
+                digits == 2 ? "two hexadecimal digits behind \\x"
+                            : "four hexadecimal digits behind \\u",
+                err);
         nacre_json5_step(json5);
     }
     *ret_value = value;
@@ -125,7 +126,8 @@ static enum nacre_status read_unicode(struct nacre_json5 *json5,
         return status;
     if (is_low(unit) || (is_high(unit) && !is_low(low)))
         return NACRE_JSON5_FAIL(json5, place, err,
-                                "\\u%04x is half of a character; its other half is missing",
+                                "\\u%04x is half of a character; its other half is "
+                                "missing",
                                 (unsigned)unit);
     *ret_character =
         is_high(unit) ? 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00) : unit;

@@ -62,7 +62,7 @@ NACRE_MUST_CHECK enum nacre_status nacre_json_read(const char *source, const cha
                                                    struct nacre_node **ret_root,
                                                    struct nacre_error *err);
 
-/* By its content: JSON5 when it begins with '{', or with a comment of JSON5; else YAML. */
+/* By its content: JSON5 when it begins with '{' or a comment of JSON5; else YAML. */
 NACRE_MUST_CHECK enum nacre_status nacre_document_read(const char *source,
                                                        const char *bytes, size_t count,
                                                        struct nacre_node **ret_root,

@@ -66,15 +66,19 @@ static enum nacre_status whole_json(const char *source, const struct nacre_node 
     char *end;
 
     if (base == 10 && digits[0] == '0' && digits[1] != '\0')
-        return fail_number(source, node, "is octal in some versions of YAML and decimal "
-                           "in others; write it without the 0", err);
+        return fail_number(source, node,
+                           "is octal in some versions of YAML and decimal in others; "
+                           "write it without the 0",
+                           err);
     errno = 0;
     number = strtoull(base == 10 ? digits : digits + 2, &end, base);
     if (*end != '\0')
         return fail_number(source, node, "has digits that are not octal", err);
     if (errno == ERANGE || number > most)
-        return fail_number(source, node, "does not fit into 64 bits; JSON's readers would "
-                           "lose digits of it", err);
+        return fail_number(source, node,
+                           "does not fit into 64 bits; JSON's readers would lose digits "
+                           "of it",
+                           err);
     *ret_value = json_integer(negative ? (json_int_t)(0 - number) : (json_int_t)number);
     return *ret_value ? NACRE_OK : fail_memory(err);
 }
@@ -174,9 +178,10 @@ static enum nacre_status placed_json(const char *source, const struct nacre_node
         failed = json_object_set_new_nocheck(object, "key_at",
                                              place_json(node->key_place)) != 0;
     if (!failed)
-        failed = json_object_set_new_nocheck(object, "at", place_json(node->place)) != 0 ||
-                 json_object_set_new_nocheck(object, "kind",
-                                             json_string(kinds[node->kind])) != 0;
+        failed =
+            json_object_set_new_nocheck(object, "at", place_json(node->place)) != 0 ||
+            json_object_set_new_nocheck(object, "kind",
+                                        json_string(kinds[node->kind])) != 0;
     if (!failed && node->text)
         failed = json_object_set_new_nocheck(object, "text",
                                              json_string_nocheck(node->text)) != 0;

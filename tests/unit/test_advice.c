@@ -12,7 +12,8 @@
 #include "nacre/advice.h"
 #include "nacre/buf.h"
 
-#define BOX(words) "{agents: {defaults: {workspace: '/w', sandbox: {mode: 'all',\n" words "}}}}"
+#define BOX(words) \
+    "{agents: {defaults: {workspace: '/w', sandbox: {mode: 'all',\n" words "}}}}"
 #define DOCKER(words) BOX("docker: {" words "}")
 #define TOOLS(box, words)                                                 \
     "{agents: {defaults: {sandbox: {mode: 'all', " box "}}},\n"           \
@@ -62,7 +63,8 @@ static const struct {
     { TOOLS("", "allow: ['browser'], deny: ['browser']"), "" },
     { TOOLS("browser: {enabled: true}", "allow: ['browser'], deny: []"), "" },
     { TOOLS("", "allow: ['browser'], deny: []"), "2:35 browser is allowed and no brow|" },
-    { TOOLS("", "allow: ['group:ui'], deny: []"), "2:35 browser is allowed and no brow|" },
+    { TOOLS("", "allow: ['group:ui'], deny: []"),
+      "2:35 browser is allowed and no brow|" },
     { TOOLS("", "deny: [], allow: ['exec', 'BROW*']"),
       "2:53 browser is allowed and no brow|" },
     { TOOLS("browser: {enabled: false}", "allow: ['browser'], deny: []"),
@@ -79,13 +81,15 @@ static const struct {
     { DOCKER("env: {db_password: 'x'}"), "2:29 db_password looks like a secre|" },
     /* config.yml keeps capabilities. */
     { "sandbox:\n  keep_capabilities: [CHOWN]\n", "" },
-    { "sandbox:\n  keep_capabilities: [SYS_ADMIN]\n", "2:23 the capability SYS_ADMIN is a |" },
+    { "sandbox:\n  keep_capabilities: [SYS_ADMIN]\n",
+      "2:23 the capability SYS_ADMIN is a |" },
     { "sandbox:\n  keep_capabilities: [CHOWN, CAP_NET_RAW]\n",
       "2:30 the capability NET_RAW is a wa|" },
     /* What is off is off. */
     { "{agents: {defaults: {sandbox: {mode: 'off', docker: {}}}}}",
       "1:38 agents.defaults.sandbox.mode i|" },
-    { "{agents: {defaults: {sandbox: {docker: {}}}}}", "1:22 agents.defaults.sandbox.mode i|" },
+    { "{agents: {defaults: {sandbox: {docker: {}}}}}",
+      "1:22 agents.defaults.sandbox.mode i|" },
     { "sandbox:\n  enabled: false\n", "2:12 sandbox.enabled is off: no ses|" },
     { "{agents: {defaults: {workspace: '/w'}}}", "" },
     { "{agents: {defaults: {sandbox: {mode: 'non-main'}}}}", "" },

@@ -1,7 +1,8 @@
 /*
  * Configurations as CKP: suites/convert/NAME.conf, for the session and the agent of
  * NAME.ask (a line each, empty: none), must give NAME.expect: the policy, then a line for
- * each setting that CKP can't say.  What was written means what the session was settled to.
+ * each setting that CKP can't say.  What was written means what the session was settled
+ * to.
  */
 #include <dirent.h>
 #include <fcntl.h>

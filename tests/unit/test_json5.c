@@ -52,7 +52,8 @@ static void judge(const char *path, const struct nacre_buf *bytes,
                   enum nacre_document_format format, bool valid, const char *expected)
 {
     struct nacre_error err = { .status = NACRE_OK };
-    json_t *value = NULL, *wanted = valid ? json_loads(expected, JSON_DECODE_ANY, NULL) : NULL;
+    json_t *wanted = valid ? json_loads(expected, JSON_DECODE_ANY, NULL) : NULL;
+    json_t *value = NULL;
     enum nacre_status status =
         nacre_document_json("doc.json5", bytes->bytes ? bytes->bytes : "", bytes->size,
                             format, false, &value, &err);
@@ -165,7 +166,8 @@ static void every_value_and_key_has_its_place(void **state)
 {
     NACRE_AUTO(nacre_node_guard)
     struct nacre_node *root =
-        read_ok(nacre_json5_read, "\xef\xbb\xbf// x\n{ 'é': [1,\n   true ],\n\tb : null}");
+        read_ok(nacre_json5_read,
+                "\xef\xbb\xbf// x\n{ 'é': [1,\n   true ],\n\tb : null}");
     const struct nacre_node *list = nacre_node_find(root, "é");
     const struct nacre_node *b = nacre_node_find(root, "b");
 
@@ -191,7 +193,7 @@ static void places_are_those_of_the_yaml_reader(void **state)
     static const char document[] =
         "{ \"é€\": [ 1, \"😀\", {\"x\": false} ],\n  \"b\":\n null }\n";
     struct nacre_error err;
-    json_t *json5 = NULL, *yaml = NULL;
+    json_t *json5 = NULL, *yaml = NULL, *list;
 
     (void)state;
     assert_int_equal(nacre_document_json("d", document, strlen(document),
@@ -201,14 +203,10 @@ static void places_are_those_of_the_yaml_reader(void **state)
                                          NACRE_DOCUMENT_YAML, true, &yaml, &err),
                      NACRE_OK);
     assert_true(json_equal(json5, yaml));
-    assert_string_equal(
-        json_string_value(json_object_get(
-            json_array_get(json_object_get(json_object_get(json_object_get(json5, "entries"),
-                                                           "é€"),
-                                           "entries"),
-                           2),
-            "at")),
-        "1:19");
+    list = json_object_get(json_object_get(json_object_get(json5, "entries"), "é€"),
+                           "entries");
+    assert_string_equal(json_string_value(json_object_get(json_array_get(list, 2), "at")),
+                        "1:19");
     json_decref(json5);
     json_decref(yaml);
 }
@@ -232,12 +230,14 @@ static void a_number_is_spelt_in_exact_decimals(void **state)
         { "1e65", "1e65" },
         { "-12.5e80", "-1.25e81" },
         { "1e-3", "0.001" },
-        { "12e-66", "0.000000000000000000000000000000000000000000000000000000000000000012" },
+        { "12e-66",
+          "0.000000000000000000000000000000000000000000000000000000000000000012" },
         { "12e-67", "1.2e-66" },
         { "1e999999", "1e999999" },
         { "0e999999", "0" },
         { "18446744073709551616", "18446744073709551616" },
-        { "0xffffffffffffffffffffffffffffffff", "340282366920938463463374607431768211455" },
+        { "0xffffffffffffffffffffffffffffffff",
+          "340282366920938463463374607431768211455" },
         { "0x3b9aca00000000000", "68719476736000000000" },
         { "Infinity", "Infinity" },
         { "-Infinity", "-Infinity" },
@@ -262,23 +262,25 @@ static void what_json_can_not_say_is_refused_at_its_place(void **state)
         enum nacre_document_format format;
         const char *document, *text;
     } rows[] = {
-        { NACRE_DOCUMENT_JSON5, "[\n Infinity]", "the number Infinity is none that JSON has" },
+        { NACRE_DOCUMENT_JSON5, "[\n Infinity]",
+          "the number Infinity is none that JSON has" },
         { NACRE_DOCUMENT_JSON5, "[\n -NaN]", "the number NaN is none that JSON has" },
         { NACRE_DOCUMENT_YAML, "-\n .inf", "the number .inf is none that JSON has" },
         { NACRE_DOCUMENT_YAML, "-\n -.INF", "the number -.INF is none that JSON has" },
         { NACRE_DOCUMENT_JSON, "[\n 9223372036854775808]",
-          "the number 9223372036854775808 does not fit into 64 bits; JSON's readers would "
-          "lose digits of it" },
+          "the number 9223372036854775808 does not fit into 64 bits; JSON's readers "
+          "would lose digits of it" },
         { NACRE_DOCUMENT_JSON, "[\n -9223372036854775809]",
-          "the number -9223372036854775809 does not fit into 64 bits; JSON's readers would "
-          "lose digits of it" },
+          "the number -9223372036854775809 does not fit into 64 bits; JSON's readers "
+          "would lose digits of it" },
         { NACRE_DOCUMENT_YAML, "-\n 0xffffffffffffffff",
-          "the number 0xffffffffffffffff does not fit into 64 bits; JSON's readers would "
-          "lose digits of it" },
+          "the number 0xffffffffffffffff does not fit into 64 bits; JSON's readers "
+          "would lose digits of it" },
         { NACRE_DOCUMENT_YAML, "-\n 010",
           "the number 010 is octal in some versions of YAML and decimal in others; write "
           "it without the 0" },
-        { NACRE_DOCUMENT_YAML, "-\n 0o19", "the number 0o19 has digits that are not octal" },
+        { NACRE_DOCUMENT_YAML, "-\n 0o19",
+          "the number 0o19 has digits that are not octal" },
         { NACRE_DOCUMENT_JSON5, "[\n 1e400]",
           "the number 1e400 is too large for JSON's readers" },
         { NACRE_DOCUMENT_JSON5, "[\n 1e-400]",
@@ -309,7 +311,8 @@ static void what_json_can_not_say_is_refused_at_its_place(void **state)
 
 static void yaml_scalars_keep_their_kind(void **state)
 {
-    static const char document[] = "[1, 0x1f, 0o17, -7, 1.5, '1', true, 'true', ~, no, +2]";
+    static const char document[] =
+        "[1, 0x1f, 0o17, -7, 1.5, '1', true, 'true', ~, no, +2]";
     struct nacre_error err;
     json_t *value = NULL;
     char *text;

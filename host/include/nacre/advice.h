@@ -13,8 +13,8 @@ struct nacre_advice {
     size_t count;
 };
 
-/* `home` is absolute: what ~ means.  Fails where the configuration can't be settled for one
- * of its agents.  Clear it either way. */
+/* `home` is absolute: what ~ means.  Fails where the configuration can't be settled for
+ * one of its agents.  Clear it either way. */
 NACRE_MUST_CHECK enum nacre_status nacre_config_advise(const struct nacre_config *config,
                                                        const char *home,
                                                        struct nacre_advice *advice,

@@ -15,7 +15,7 @@
 struct nacre_loss {
     char key[64];             /* "container.image"; one of a list has its number */
     struct nacre_place place; /* line 0 where a dialect's default says it */
-    char text[256];           /* what it says, and what to do instead where that is known */
+    char text[256];           /* what it says; what to do instead where that is known */
 };
 
 struct nacre_losses {
@@ -37,8 +37,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_ckp_write(const struct nacre_policy *po
                                                    struct nacre_losses *losses,
                                                    struct nacre_error *err);
 
-/* The same for what a session's shell runs by; also what the session and its sandbox have
- * beside the policy (mode, scope, host directories, tools, elevation, prune) is a loss. */
+/* The same for what a session's shell runs by; what the session and its sandbox have
+ * beside the policy (mode, scope, host directories, tools, elevation, prune) is lost. */
 struct nacre_session;
 NACRE_MUST_CHECK enum nacre_status
 nacre_ckp_write_session(const struct nacre_session *session, struct nacre_buf *out,
