@@ -161,3 +161,27 @@ enum nacre_status cli_plan_draft(struct nacre_engine *engine,
         refuse_level(*ret_plan, &why);
     return NACRE_OK;
 }
+
+json_t *cli_refused_json(const struct nacre_policy *policy,
+                         const struct nacre_plan *plan)
+{
+    json_t *notes = json_array();
+    char place[CLI_PLACE];
+
+    for (uint32_t i = 0; i < plan->decision_count; i++) {
+        const struct nacre_decision *decision = &plan->decisions[i];
+
+        if (decision->verdict != NACRE_VERDICT_REFUSE)
+            continue;
+        if (json_array_append_new(
+                notes, json_pack("{s:o, s:s, s:o, s:o}", "place",
+                                 cli_json_text(cli_place(place, policy, decision->place)),
+                                 "rule", decision->rule, "text",
+                                 cli_json_text(decision->what), "fix",
+                                 cli_json_text(decision->fix))) != 0) {
+            json_decref(notes);
+            return NULL;
+        }
+    }
+    return notes;
+}

@@ -44,4 +44,8 @@ NACRE_MUST_CHECK enum nacre_status cli_plan_draft(struct nacre_engine *engine,
                                                   struct nacre_plan **ret_plan,
                                                   struct nacre_error *err);
 
+/* Lines of a valid policy that can't be enforced here: place, rule, text and fix. */
+json_t *cli_refused_json(const struct nacre_policy *policy,
+                         const struct nacre_plan *plan);
+
 #endif

@@ -81,14 +81,19 @@ int cli_fail(const struct cli_args *args, const struct nacre_error *err)
 const char *cli_place(char ret_text[CLI_PLACE], const struct nacre_policy *policy,
                       struct nacre_place place)
 {
+    return cli_place_of(ret_text, policy->source, place);
+}
+
+const char *cli_place_of(char ret_text[CLI_PLACE], const char *source,
+                         struct nacre_place place)
+{
     char shown[256];
 
     if (place.line == 0)
         (void)snprintf(ret_text, CLI_PLACE, "default");
     else
         (void)snprintf(ret_text, CLI_PLACE, "%s:%d:%d",
-                       nacre_text_show(shown, sizeof(shown), policy->source,
-                                       strlen(policy->source)),
+                       nacre_text_show(shown, sizeof(shown), source, strlen(source)),
                        place.line, place.column);
     return ret_text;
 }

@@ -36,4 +36,8 @@ static inline const char *cli_plural(uint64_t count)
 const char *cli_place(char ret_text[CLI_PLACE], const struct nacre_policy *policy,
                       struct nacre_place place);
 
+/* The same for any document. */
+const char *cli_place_of(char ret_text[CLI_PLACE], const char *source,
+                         struct nacre_place place);
+
 #endif

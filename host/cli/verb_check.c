@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check_config.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "needs.h"
@@ -42,31 +43,6 @@ struct finding {
     char line[512];         /* the facts for a person */
 };
 
-/* Lines of a valid policy that can't be enforced here. */
-static json_t *policy_notes(const struct nacre_policy *policy,
-                            const struct nacre_plan *plan)
-{
-    json_t *notes = json_array();
-    char place[CLI_PLACE];
-
-    for (uint32_t i = 0; i < plan->decision_count; i++) {
-        const struct nacre_decision *decision = &plan->decisions[i];
-
-        if (decision->verdict != NACRE_VERDICT_REFUSE)
-            continue;
-        if (json_array_append_new(
-                notes, json_pack("{s:o, s:s, s:o, s:o}", "place",
-                                 cli_json_text(cli_place(place, policy, decision->place)),
-                                 "rule", decision->rule, "text",
-                                 cli_json_text(decision->what), "fix",
-                                 cli_json_text(decision->fix))) != 0) {
-            json_decref(notes);
-            return NULL;
-        }
-    }
-    return notes;
-}
-
 static enum nacre_status check_policy(struct nacre_engine *engine,
                                       struct finding *finding)
 {
@@ -87,7 +63,7 @@ static enum nacre_status check_policy(struct nacre_engine *engine,
     finding->facts = json_pack(
         "{s:o, s:o, s:s, s:o, s:o}", "name", cli_json_text(policy->name), "source",
         cli_json_text(policy->source), "level", nacre_level_name(policy->level), "digest",
-        cli_json_digest(&policy->digest), "notes", policy_notes(policy, plan));
+        cli_json_digest(&policy->digest), "notes", cli_refused_json(policy, plan));
     return NACRE_OK;
 }
 
@@ -141,6 +117,20 @@ static enum nacre_status check_module(struct finding *finding)
     return NACRE_OK;
 }
 
+/* Unwise is a warning, without effect a note; neither fails the check. */
+static void print_advice(const struct finding *finding)
+{
+    const char *place, *text;
+    json_t *advice;
+    int unwise;
+    size_t i;
+
+    json_array_foreach(json_object_get(finding->facts, "advice"), i, advice)
+        if (json_unpack(advice, "{s:s, s:s, s:b}", "place", &place, "text", &text,
+                        "unwise", &unwise) == 0)
+            (void)printf("%s: %s: %s\n", place, unwise ? "warning" : "note", text);
+}
+
 static void print_finding(const struct finding *finding)
 {
     const struct nacre_error *err = &finding->err;
@@ -156,6 +146,7 @@ static void print_finding(const struct finding *finding)
         return;
     }
     (void)printf("%s: ok: %s\n", path, finding->line);
+    print_advice(finding);
     json_array_foreach(json_object_get(finding->facts, "notes"), i, note)
         if (json_unpack(note, "{s:s, s:s, s:s}", "place", &place, "text", &text, "fix",
                         &fix) == 0)
@@ -178,13 +169,37 @@ static json_t *finding_json(const struct finding *finding)
     return NULL;
 }
 
+/* By its content.  What is neither is told as what its name says: of a .yaml what a
+ * policy lacks, of anything else what no reader understood. */
+static enum nacre_status check_document(struct nacre_engine *engine,
+                                        struct finding *finding)
+{
+    bool is_yaml = ends_with(finding->path, ".yaml") || ends_with(finding->path, ".yml");
+    enum nacre_dialect dialect = NACRE_DIALECT_UNSET;
+    struct nacre_error unread;
+    bool known = cli_config_recognise(finding->path, &dialect, &unread);
+    enum nacre_status status;
+
+    if (!known || dialect == NACRE_DIALECT_CKP ||
+        (dialect == NACRE_DIALECT_UNSET && is_yaml)) {
+        status = check_policy(engine, finding);
+        /* Flow style, which is YAML and no JSON5, may be a policy; else it is JSON5. */
+        if (status != NACRE_OK && !known && !is_yaml && unread.status == NACRE_ERR_PARSE)
+            finding->err = unread;
+        return status == NACRE_OK ? NACRE_OK : finding->err.status;
+    }
+    finding->kind = "configuration";
+    return cli_config_check(engine, finding->path, &finding->facts, finding->line,
+                            sizeof(finding->line), &finding->err);
+}
+
 /* Adds the finding to `items`; returns its exit status. */
 static int check(struct nacre_engine *engine, const char *path, bool text, json_t *items)
 {
     bool module = is_module(path);
     struct finding finding = { .path = path, .kind = module ? "module" : "policy" };
 
-    finding.status = module ? check_module(&finding) : check_policy(engine, &finding);
+    finding.status = module ? check_module(&finding) : check_document(engine, &finding);
     if (text)
         print_finding(&finding);
     else if (json_array_append_new(items, finding_json(&finding)) != 0)
@@ -220,13 +235,17 @@ static int run(const struct cli_args *args)
 
 const struct cli_verb cli_verb_check = {
     .name = "check",
-    .summary = "judge policies and modules without running anything",
+    .summary = "judge policies, configurations and modules without running anything",
     .operands = "PATH...",
-    .about = "A policy must be valid to its last key; lines of it that can't be enforced "
-             "here\n"
-             "are noted. A module must be readable, need no refused feature and import\n"
-             "nothing unknown. The exit status is that of the first failure.",
-    .example = "  nacre check policies/workspace.yaml tool.wasm",
+    .about =
+        "A policy must be valid to its last key; lines of it that can't be enforced\n"
+        "here are noted. A configuration (OpenClaw, Clawdbot, Clawdis, config.yml,\n"
+        "Clawpy) is known by its content and settled for each of its agents; what is\n"
+        "legal in it but unwise is warned of, and that does not change the exit status.\n"
+        "A module must be readable, need no refused feature and import nothing unknown.\n"
+        "The exit status is that of the first failure.",
+    .example = "  nacre check policies/workspace.yaml tool.wasm\n"
+               "  nacre check ~/.openclaw/openclaw.json clawpy:agent",
     .operand_offer = CLI_OFFER_FILES,
     .operands_min = 1,
     .operands_max = SIZE_MAX,

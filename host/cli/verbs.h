@@ -24,6 +24,8 @@ extern const struct cli_verb cli_verb_prune;
 extern const struct cli_verb cli_verb_image;
 extern const struct cli_verb cli_verb_keeper;
 extern const struct cli_verb cli_verb_leak_scan;
+extern const struct cli_verb cli_verb_parse;
+extern const struct cli_verb cli_verb_convert;
 extern const struct cli_verb cli_verb_secret;
 extern const struct cli_verb cli_verb_approve;
 extern const struct cli_verb cli_verb_deny;

@@ -14,8 +14,6 @@
 #include "nacre/leak.h"
 #include "nacre/text.h"
 
-#define CKP_VERSION "0.3.0"
-
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -51,11 +49,11 @@ static enum nacre_status set_claw(const struct nacre_reading *at,
     char shown[NACRE_SHOWN];
 
     (void)target;
-    if (strcmp(node->text, CKP_VERSION) == 0)
+    if (strcmp(node->text, NACRE_CKP_VERSION) == 0)
         return NACRE_OK;
     return NACRE_READING_FAIL(at, node->place, err,
                               "claw: this nacre reads CKP \"%s\", found '%s'",
-                              CKP_VERSION, nacre_text_shown(shown, node->text));
+                              NACRE_CKP_VERSION, nacre_text_shown(shown, node->text));
 }
 
 static enum nacre_status set_kind(const struct nacre_reading *at,
@@ -470,7 +468,7 @@ static const struct nacre_schema_key metadata_keys[] = {
 static const struct nacre_schema metadata_schema = SCHEMA(metadata_keys);
 
 static const struct nacre_schema_key document_keys[] = {
-    { TEXT("claw", set_claw), REQUIRED("claw: \"" CKP_VERSION "\"") },
+    { TEXT("claw", set_claw), REQUIRED("claw: \"" NACRE_CKP_VERSION "\"") },
     { TEXT("kind", set_kind), REQUIRED("kind: Sandbox") },
     { SECTION("metadata", metadata_schema), REQUIRED("metadata: {name: NAME}") },
     { SECTION("spec", spec_schema), REQUIRED("spec: {level: wasm}") },
@@ -489,6 +487,11 @@ static const enum nacre_runtime runtimes[NACRE_LEVEL_COUNT][3] = {
     [NACRE_LEVEL_VM] = { NACRE_RUNTIME_FIRECRACKER },
 };
 
+enum nacre_runtime nacre_ckp_runtime(enum nacre_level level)
+{
+    return runtimes[level][0];
+}
+
 static enum nacre_status settle_runtime(struct nacre_policy *policy,
                                         struct nacre_error *err)
 {
@@ -496,7 +499,7 @@ static enum nacre_status settle_runtime(struct nacre_policy *policy,
 
     assert(policy->level != NACRE_LEVEL_UNSET);
     if (policy->runtime == NACRE_RUNTIME_UNSET)
-        policy->runtime = served[0];
+        policy->runtime = nacre_ckp_runtime(policy->level);
     for (size_t i = 0; i < NACRE_COUNT(runtimes[0]); i++)
         if (policy->runtime == served[i])
             return NACRE_OK;

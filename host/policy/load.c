@@ -45,7 +45,7 @@ static enum nacre_status read_policy(int fd, const char *path,
                                      struct nacre_policy **ret_policy,
                                      struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
     struct stat info;
     enum nacre_status status;
     char shown[NACRE_SHOWN];
@@ -59,7 +59,7 @@ static enum nacre_status read_policy(int fd, const char *path,
     if (status == NACRE_ERR_TOO_BIG)
         return nacre_fail_at(err, NACRE_ERR_TOO_BIG, path, 1, 1,
                              "the document is larger than %zu bytes",
-                             NACRE_YAML_BYTES_MAX);
+                             NACRE_DOCUMENT_BYTES_MAX);
     if (status != NACRE_OK)
         return nacre_fail_context(err, nacre_text_shown(shown, path));
     status = nacre_policy_parse(path, buf.bytes, buf.size, ret_policy, err);

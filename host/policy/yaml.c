@@ -7,12 +7,9 @@
 #include "node.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <yaml.h>
-
-#include "nacre/text.h"
 
 struct reader {
     const char *source;
@@ -106,10 +103,10 @@ static enum nacre_status refuse_indirection(const struct reader *reader,
 static enum nacre_status count_node(struct reader *reader, const yaml_event_t *event,
                                     struct nacre_error *err)
 {
-    if (++reader->nodes > NACRE_YAML_NODES_MAX)
+    if (++reader->nodes > NACRE_DOCUMENT_NODES_MAX)
         return FAIL(reader, place_of(event->start_mark), err,
                     "the document has more than %d keys and values",
-                    NACRE_YAML_NODES_MAX);
+                    NACRE_DOCUMENT_NODES_MAX);
     return NACRE_OK;
 }
 
@@ -120,10 +117,10 @@ static enum nacre_status copy_scalar(const struct reader *reader,
     size_t length = event->data.scalar.length;
     char *text;
 
-    if (length > NACRE_YAML_SCALAR_BYTES_MAX)
+    if (length > NACRE_DOCUMENT_SCALAR_BYTES_MAX)
         return FAIL(reader, place_of(event->start_mark), err,
                     "a text may have at most %zu bytes, this one has %zu",
-                    NACRE_YAML_SCALAR_BYTES_MAX, length);
+                    NACRE_DOCUMENT_SCALAR_BYTES_MAX, length);
     if (memchr(event->data.scalar.value, '\0', length))
         return FAIL(reader, place_of(event->start_mark), err,
                     "a text must not contain a NUL character");
@@ -223,46 +220,6 @@ static enum nacre_status read_key(struct reader *reader, const yaml_event_t *eve
     return copy_scalar(reader, event, ret_key, err);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const struct nacre_node *const *left = a, *const *right = b;
-    int order = strcmp((*left)->key, (*right)->key);
-
-    if (order != 0)
-        return order;
-    if ((*left)->key_place.line != (*right)->key_place.line)
-        return (*left)->key_place.line < (*right)->key_place.line ? -1 : 1;
-    return (*left)->key_place.column < (*right)->key_place.column ? -1 : 1;
-}
-
-/* By sorting: comparing each key with each would take 50 ms for 5,000 of them. */
-static enum nacre_status refuse_repeats(const struct reader *reader,
-                                        const struct nacre_node *mapping,
-                                        struct nacre_error *err)
-{
-    NACRE_AUTO(nacre_heap_guard) const struct nacre_node **sorted = NULL;
-    size_t used = 0;
-
-    if (mapping->count < 2)
-        return NACRE_OK;
-    sorted = malloc(mapping->count * sizeof(*sorted));
-    if (!sorted)
-        return fail_memory(err);
-    for (const struct nacre_node *node = mapping->first; node; node = node->next)
-        sorted[used++] = node;
-    qsort(sorted, used, sizeof(*sorted), compare_keys);
-    for (size_t i = 1; i < used; i++) {
-        char shown[NACRE_SHOWN];
-
-        if (strcmp(sorted[i - 1]->key, sorted[i]->key) == 0)
-            return FAIL(reader, sorted[i]->key_place, err,
-                        "key '%s' is given twice; the first is at line %d",
-                        nacre_text_shown(shown, sorted[i]->key),
-                        sorted[i - 1]->key_place.line);
-    }
-    return NACRE_OK;
-}
-
 static enum nacre_status build_mapping(struct reader *reader, struct nacre_node *mapping,
                                        int depth, struct nacre_error *err)
 {
@@ -277,7 +234,7 @@ static enum nacre_status build_mapping(struct reader *reader, struct nacre_node 
         if (status != NACRE_OK)
             return status;
         if (key_event.type == YAML_MAPPING_END_EVENT)
-            return refuse_repeats(reader, mapping, err);
+            return nacre_node_refuse_repeats(reader->source, mapping, err);
         status = read_key(reader, &key_event, &key, err);
         if (status == NACRE_OK)
             status = next_event(reader, &event, err);
@@ -303,9 +260,9 @@ static enum nacre_status build(struct reader *reader, const yaml_event_t *event,
         status = count_node(reader, event, err);
     if (status != NACRE_OK)
         return status;
-    if (depth > NACRE_YAML_DEPTH_MAX)
+    if (depth > NACRE_DOCUMENT_DEPTH_MAX)
         return FAIL(reader, place_of(event->start_mark), err,
-                    "nested more than %d levels deep", NACRE_YAML_DEPTH_MAX);
+                    "nested more than %d levels deep", NACRE_DOCUMENT_DEPTH_MAX);
     node = calloc(1, sizeof(*node));
     if (!node)
         return fail_memory(err);
@@ -370,10 +327,10 @@ enum nacre_status nacre_yaml_read(const char *source, const char *bytes, size_t 
     struct reader reader = { .source = source, .parser = &parser };
     enum nacre_status status;
 
-    if (count > NACRE_YAML_BYTES_MAX)
+    if (count > NACRE_DOCUMENT_BYTES_MAX)
         return nacre_fail_at(err, NACRE_ERR_TOO_BIG, source, 1, 1,
                              "the document is larger than %zu bytes",
-                             NACRE_YAML_BYTES_MAX);
+                             NACRE_DOCUMENT_BYTES_MAX);
     if (!yaml_parser_initialize(&parser))
         return fail_memory(err);
     /* Said, not guessed: a byte order mark must not switch the reader to UTF-16.  The
@@ -388,55 +345,4 @@ enum nacre_status nacre_yaml_read(const char *source, const char *bytes, size_t 
     status = read_document(&reader, ret_root, err);
     yaml_parser_delete(&parser);
     return status;
-}
-
-void nacre_node_free(struct nacre_node *node)
-{
-    struct nacre_node *child;
-
-    if (!node)
-        return;
-    child = node->first;
-    while (child) {
-        struct nacre_node *next = child->next;
-
-        nacre_node_free(child);
-        child = next;
-    }
-    free(node->text);
-    free(node->key);
-    free(node);
-}
-
-const struct nacre_node *nacre_node_find(const struct nacre_node *mapping,
-                                         const char *key)
-{
-    const struct nacre_node *node = mapping->first;
-
-    assert(mapping->kind == NACRE_NODE_MAPPING);
-    while (node && strcmp(node->key, key) != 0)
-        node = node->next;
-    return node;
-}
-
-const char *nacre_node_shown(const struct nacre_node *node,
-                             char ret_text[NACRE_NODE_SHOWN])
-{
-    static const struct {
-        const char *before, *after; /* `after` is NULL when the text is not shown */
-    } words[] = {
-        [NACRE_NODE_NONE] = { "nothing", NULL },
-        [NACRE_NODE_NULL] = { "nothing (null)", NULL },
-        [NACRE_NODE_BOOLEAN] = { "the boolean ", "" },
-        [NACRE_NODE_NUMBER] = { "the number ", "" },
-        [NACRE_NODE_TEXT] = { "the text '", "'" },
-        [NACRE_NODE_LIST] = { "a list", NULL },
-        [NACRE_NODE_MAPPING] = { "a mapping", NULL },
-    };
-    const char *after = words[node->kind].after;
-    char shown[NACRE_SHOWN];
-
-    (void)snprintf(ret_text, NACRE_NODE_SHOWN, "%s%s%s", words[node->kind].before,
-                   after ? nacre_text_shown(shown, node->text) : "", after ? after : "");
-    return ret_text;
 }

@@ -41,8 +41,8 @@ judge_system() { # PLACE FOLDER HEADER
     ares.h | zlib.h) allowed="host/door" ;;
     openssl/*) allowed="host/door host/secrets" ;;
     jansson.h)
-        allowed="host/egress host/plan host/audit host/run host/keeper host/cli host/serve"
-        allowed+=" host/approvals backends/docker" ;;
+        allowed="host/egress host/policy host/plan host/audit host/run host/keeper host/cli"
+        allowed+=" host/serve host/approvals backends/docker" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;

@@ -53,7 +53,7 @@ host/base/x.c "nacre/plan.h"
 host/base/x.c <yaml.h>
 host/include/nacre/buf.h "nacre/plan.h"
 host/policy/x.c "nacre/executor.h"
-host/policy/x.c <jansson.h>
+host/base/x.c <jansson.h>
 host/policy/x.c <nettle/sha2.h>
 host/decide/x.c "nacre/nacre.h"
 host/plan/x.c "nacre/audit.h"

@@ -44,7 +44,7 @@ static enum nacre_status parse(const struct nacre_buf *buf, struct nacre_error *
 /* `count` annotations on top of SPEC: 2 nodes each. */
 static enum nacre_status parse_with_annotations(size_t count, struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
     char line[32];
 
     add(&buf, HEAD "  annotations:\n");
@@ -61,7 +61,7 @@ static void the_number_of_nodes_is_limited(void **state)
     /* The root; claw, kind and name with their values; annotations, metadata, spec and
      * level with theirs. */
     size_t others = 1 + 6 + 8;
-    size_t most = (NACRE_YAML_NODES_MAX - others) / 2;
+    size_t most = (NACRE_DOCUMENT_NODES_MAX - others) / 2;
     struct nacre_error err;
 
     (void)state;
@@ -75,11 +75,11 @@ static void the_length_of_a_text_is_limited(void **state)
     (void)state;
     for (size_t over = 0; over <= 1; over++) {
         NACRE_AUTO(nacre_buf_clear)
-        struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+        struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
         struct nacre_error err = { .status = NACRE_OK };
 
         add(&buf, HEAD "  annotations:\n    a: ");
-        for (size_t i = 0; i < NACRE_YAML_SCALAR_BYTES_MAX + over; i++)
+        for (size_t i = 0; i < NACRE_DOCUMENT_SCALAR_BYTES_MAX + over; i++)
             add(&buf, "x");
         add(&buf, "\nspec:\n  level: wasm\n");
         assert_int_equal(parse(&buf, &err), over ? NACRE_ERR_PARSE : NACRE_OK);
@@ -97,11 +97,11 @@ static void the_size_of_a_document_is_limited(void **state)
     (void)state;
     for (size_t over = 0; over <= 1; over++) {
         NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf =
-            NACRE_BUF(2 * NACRE_YAML_BYTES_MAX);
+            NACRE_BUF(2 * NACRE_DOCUMENT_BYTES_MAX);
         struct nacre_error err = { .status = NACRE_OK };
 
         add(&buf, SPEC);
-        while (buf.size < NACRE_YAML_BYTES_MAX + over)
+        while (buf.size < NACRE_DOCUMENT_BYTES_MAX + over)
             add(&buf, "#");
         assert_int_equal(parse(&buf, &err), over ? NACRE_ERR_TOO_BIG : NACRE_OK);
         if (over)
@@ -114,7 +114,7 @@ static void the_length_of_a_list_is_limited(void **state)
     (void)state;
     for (size_t over = 0; over <= 1; over++) {
         NACRE_AUTO(nacre_buf_clear)
-        struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+        struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
         struct nacre_error err = { .status = NACRE_OK };
 
         add(&buf, SPEC "  capabilities:\n    filesystem:\n      denied_paths:\n");
@@ -145,10 +145,10 @@ static void a_megabyte_of_poison_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(poisons); i++) {
         NACRE_AUTO(nacre_buf_clear)
-        struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+        struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
         struct nacre_error err = { .status = NACRE_OK };
 
-        while (buf.size + strlen(poisons[i]) <= NACRE_YAML_BYTES_MAX)
+        while (buf.size + strlen(poisons[i]) <= NACRE_DOCUMENT_BYTES_MAX)
             add(&buf, poisons[i]);
         assert_int_equal(parse(&buf, &err), NACRE_ERR_PARSE);
     }

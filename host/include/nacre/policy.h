@@ -200,6 +200,8 @@ struct nacre_policy {
         struct nacre_place mode_place;
         struct nacre_mount_rules mounts;
         struct nacre_rules denied_paths; /* texts are normalised and absolute */
+        bool denied_inside; /* they are names in the sandbox alone.  Of CKP they are names
+                               of the host as well */
     } filesystem;
 
     struct {

@@ -19,7 +19,7 @@ for word in help --help -h "help --help"; do
 done
 
 verbs=(run exec check explain inspect backends cache audit ps stop rm recreate prune
-  image keeper input-scan intent version completion)
+  image keeper input-scan intent parse convert version completion)
 run --help
 for verb in "${verbs[@]}"; do
   expect_out_has "  $verb "
