@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "model.h"
 #include "schema.h"
@@ -90,7 +91,7 @@ const struct nacre_agent_rules *nacre_config_agent(const struct nacre_config *co
                                                    const char *id)
 {
     for (size_t i = 0; i < config->agent_count; i++)
-        if (strcmp(config->agents[i].id, id) == 0)
+        if (strcasecmp(config->agents[i].id, id) == 0)
             return &config->agents[i];
     return NULL;
 }

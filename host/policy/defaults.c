@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* The network is off in each of them, even where its own code has bridge (Clawdis), and
- * the scope is session, even where its own code has agent (OpenClaw): what is wider has to
- * be written. */
+ * the scope is session, even where its own code has agent (OpenClaw): what is wider has
+ * to be written. */
 
 #define GIB ((uint64_t)1 << 30)
 #define NANO 1000000000u

@@ -5,8 +5,8 @@
 
 /*
  * What holds in a dialect where its file is silent.  A reader never writes these into the
- * rules: there a line 0 means that nobody said it.  Numbers that are 0 and texts and lists
- * that are NULL have no default of the dialect's; nacre's own holds.
+ * rules: there a line 0 means that nobody said it.  Numbers that are 0 and texts and
+ * lists that are NULL have no default of the dialect's; nacre's own holds.
  */
 struct nacre_dialect_defaults {
     enum nacre_mode mode;
@@ -32,9 +32,9 @@ struct nacre_dialect_defaults {
 const struct nacre_dialect_defaults *nacre_dialect_defaults(enum nacre_dialect dialect);
 
 /*
- * Of one configuration: Clawdbot has OpenClaw's keys and other names, and only the name of
- * its file (clawdbot.json, moltbot.json) tells them apart; Clawpy's heartbeat differs from
- * its agent.
+ * Of one configuration: Clawdbot has OpenClaw's keys and other names, and only the name
+ * of its file (clawdbot.json, moltbot.json) tells them apart; Clawpy's heartbeat differs
+ * from its agent.
  */
 const struct nacre_dialect_defaults *
 nacre_config_defaults(const struct nacre_config *config);
