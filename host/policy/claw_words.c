@@ -393,7 +393,7 @@ enum nacre_status nacre_claw_extra_host(const struct nacre_reading *at,
         return nacre_fail_at(err, status, at->source, node->place.line,
                              node->place.column, "%s: '%s': %.300s", at->where, shown,
                              why.text);
-    if (host.below || host.is_address || host.port)
+    if (host.below || host.is_address)
         status = NACRE_READING_FAIL(at, node->place, err,
                                     "%s: '%s': a fixed answer needs the name of one host",
                                     at->where, shown);

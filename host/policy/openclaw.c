@@ -227,6 +227,26 @@ static enum nacre_status note_limits(const struct nacre_reading *at,
                              at->where);
 }
 
+/* The same of single keys below it. */
+static enum nacre_status note_below(const struct nacre_reading *at,
+                                    const struct nacre_node *node, void *target,
+                                    struct nacre_error *err)
+{
+    static const char *const keys[] = { "host", "mode", "security", "ask", "tools" };
+    enum nacre_status status = NACRE_OK;
+
+    if (node->kind != NACRE_NODE_MAPPING)
+        return NACRE_OK;
+    for (size_t i = 0; i < NACRE_COUNT(keys) && status == NACRE_OK; i++) {
+        const struct nacre_node *child = nacre_node_find(node, keys[i]);
+        struct nacre_reading inner = nacre_reading_key(at, keys[i]);
+
+        if (child)
+            status = note_limits(&inner, child, target, err);
+    }
+    return status;
+}
+
 static const char *const no_likeness[] = { NULL };
 
 static const struct nacre_schema_key tools_keys[] = {
@@ -238,6 +258,8 @@ static const struct nacre_schema_key tools_keys[] = {
     { NACRE_ROW_SET("profile", ANY, note_limits) },
     { NACRE_ROW_SET("byProvider", ANY, note_limits) },
     { NACRE_ROW_SET("toolsBySender", ANY, note_limits) },
+    { NACRE_ROW_SET("exec", ANY, note_below) },
+    { NACRE_ROW_SET("subagents", ANY, note_below) },
     NACRE_CLAW_INCLUDE,
 };
 static const struct nacre_schema tools_schema = { .keys = tools_keys,
