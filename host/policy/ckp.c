@@ -138,38 +138,14 @@ static enum nacre_status fail_memory(struct nacre_error *err)
     return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the policy");
 }
 
-static enum nacre_status read_rules(const struct nacre_reading *at,
-                                    const struct nacre_node *list,
-                                    nacre_entry_read *read_entry,
-                                    struct nacre_rules *rules, struct nacre_error *err)
-{
-    rules->place = list->key_place;
-    if (list->count == 0)
-        return NACRE_OK;
-    rules->items = calloc(list->count, sizeof(*rules->items));
-    if (!rules->items)
-        return fail_memory(err);
-    for (const struct nacre_node *node = list->first; node; node = node->next) {
-        struct nacre_reading entry = nacre_reading_entry(at, rules->count);
-        struct nacre_rule rule = { .place = node->place };
-        enum nacre_status status = nacre_schema_want_text(&entry, node, err);
-
-        if (status == NACRE_OK)
-            status = read_entry(&entry, node, &rule.text, err);
-        if (status != NACRE_OK)
-            return status;
-        rules->items[rules->count++] = rule;
-    }
-    return NACRE_OK;
-}
-
 static enum nacre_status set_hosts(const struct nacre_reading *at,
                                    const struct nacre_node *node, void *target,
                                    struct nacre_error *err)
 {
     struct nacre_policy *policy = target;
 
-    return read_rules(at, node, nacre_entry_host, &policy->network.allowed_hosts, err);
+    return nacre_schema_read_rules(at, node, nacre_entry_host,
+                                   &policy->network.allowed_hosts, err);
 }
 
 static enum nacre_status set_denied(const struct nacre_reading *at,
@@ -178,8 +154,8 @@ static enum nacre_status set_denied(const struct nacre_reading *at,
 {
     struct nacre_policy *policy = target;
 
-    return read_rules(at, node, nacre_entry_denied_path, &policy->filesystem.denied_paths,
-                      err);
+    return nacre_schema_read_rules(at, node, nacre_entry_denied_path,
+                                   &policy->filesystem.denied_paths, err);
 }
 
 static enum nacre_status set_commands(const struct nacre_reading *at,
@@ -188,8 +164,8 @@ static enum nacre_status set_commands(const struct nacre_reading *at,
 {
     struct nacre_policy *policy = target;
 
-    return read_rules(at, node, nacre_entry_command, &policy->shell.blocked_commands,
-                      err);
+    return nacre_schema_read_rules(at, node, nacre_entry_command,
+                                   &policy->shell.blocked_commands, err);
 }
 
 static enum nacre_status read_pattern(const struct nacre_reading *at,

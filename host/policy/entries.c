@@ -86,3 +86,12 @@ enum nacre_status nacre_entry_command(const struct nacre_reading *at,
         return FAIL(at, node, err, "%s: a blocked command must not be empty", at->where);
     return nacre_schema_copy(node->text, ret_text, err);
 }
+
+enum nacre_status nacre_entry_text(const struct nacre_reading *at,
+                                   const struct nacre_node *node, char **ret_text,
+                                   struct nacre_error *err)
+{
+    if (node->text[strspn(node->text, " \t\n\v\f\r")] == '\0')
+        return FAIL(at, node, err, "%s must not be empty", at->where);
+    return nacre_schema_copy(node->text, ret_text, err);
+}

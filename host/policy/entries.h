@@ -3,16 +3,11 @@
 
 #include "schema.h"
 
-/*
- * Entries of lists, each checked and brought to one spelling.  `node` is a text.
- */
-typedef enum nacre_status nacre_entry_read(const struct nacre_reading *at,
-                                           const struct nacre_node *node, char **ret_text,
-                                           struct nacre_error *err);
-
+/* The entries of lists that more than one dialect has. */
 nacre_entry_read nacre_entry_host;        /* lower case, no dot at the end */
 nacre_entry_read nacre_entry_mount_path;  /* normalised, absolute or relative */
 nacre_entry_read nacre_entry_denied_path; /* normalised, absolute */
 nacre_entry_read nacre_entry_command;     /* as written, not empty */
+nacre_entry_read nacre_entry_text;        /* as written, not empty */
 
 #endif

@@ -1,16 +1,14 @@
 /*
  * From a reference to a policy.  The reference is the caller's; the file it leads to
- * may be anybody's, so it is opened without waiting, must be a regular file, and is
- * read up to a limit.  Links are followed: people keep their policies elsewhere.
+ * may be anybody's, and is read as file.h says.
  */
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "file.h"
 #include "model.h"
 #include "nacre/buf.h"
 #include "nacre/path.h"
@@ -34,59 +32,31 @@ static enum nacre_status fail_reference(struct nacre_error *err, const char *ref
                       nacre_text_shown(shown, reference), fault);
 }
 
-/* -1 with errno where there is nothing to open. */
-static int open_file(const char *path)
-{
-    /* NONBLOCK: a FIFO without a writer would hold us for ever. */
-    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-}
-
 static enum nacre_status read_policy(int fd, const char *path,
                                      struct nacre_policy **ret_policy,
                                      struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
-    struct stat info;
-    enum nacre_status status;
-    char shown[NACRE_SHOWN];
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
+    NACRE_AUTO(nacre_buf_clear)
+    struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
+    enum nacre_status status = nacre_policy_file_read(fd, "policy", path, &buf, err);
 
-    if (fstat(fd, &info) < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "policy '%s'",
-                          nacre_text_shown(shown, path));
-    if (!S_ISREG(info.st_mode))
-        return fail_reference(err, path, "not a regular file; a policy is a YAML file");
-    status = nacre_buf_read(&buf, fd, err);
-    if (status == NACRE_ERR_TOO_BIG)
-        return nacre_fail_at(err, NACRE_ERR_TOO_BIG, path, 1, 1,
-                             "the document is larger than %zu bytes",
-                             NACRE_DOCUMENT_BYTES_MAX);
-    if (status != NACRE_OK)
-        return nacre_fail_context(err, nacre_text_shown(shown, path));
-    status = nacre_policy_parse(path, buf.bytes, buf.size, ret_policy, err);
-    if (status != NACRE_OK)
-        return status;
-    (*ret_policy)->file = realpath(path, NULL);
-    if ((*ret_policy)->file)
-        return NACRE_OK;
-    nacre_policy_free(*ret_policy);
-    *ret_policy = NULL;
-    return nacre_fail(err, NACRE_ERR_IO, "policy '%s': where it lies can't be found",
-                      nacre_text_shown(shown, path));
+    if (status == NACRE_OK)
+        status = nacre_policy_parse(path, buf.bytes, buf.size, &policy, err);
+    if (status == NACRE_OK)
+        status = nacre_policy_file_real("policy", path, &policy->file, err);
+    if (status == NACRE_OK)
+        *ret_policy = nacre_policy_take(&policy);
+    return status;
 }
 
 static enum nacre_status load_file(const char *path, struct nacre_policy **ret_policy,
                                    struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = open_file(path);
-    char shown[NACRE_SHOWN];
+    NACRE_AUTO(nacre_fd_guard) int fd = nacre_policy_file_open(path);
 
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return nacre_fail(err, NACRE_ERR_NOT_FOUND, "policy '%s': no such file",
-                          nacre_text_shown(shown, path));
-    if (fd < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "policy '%s'",
-                          nacre_text_shown(shown, path));
-    return read_policy(fd, path, ret_policy, err);
+    return fd < 0 ? nacre_policy_file_fail("policy", path, err)
+                  : read_policy(fd, path, ret_policy, err);
 }
 
 static enum nacre_status fail_not_found(const struct wanted *wanted,
@@ -158,7 +128,7 @@ static enum nacre_status load_wanted(const struct wanted *wanted,
         if (length < 0 || (size_t)length >= sizeof(path))
             return fail_reference(err, policy_dirs[i],
                                   "the policy directory's name is too long");
-        fd = open_file(path);
+        fd = nacre_policy_file_open(path);
         if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
             continue;
         /* Not skipped: a later directory must not replace what can't be read here. */

@@ -8,9 +8,9 @@
 
 #include "nacre/text.h"
 
-#define KEYS_MAX 16
+#define KEYS_MAX 40
 
-static struct nacre_reading reading_key(const struct nacre_reading *at, const char *key)
+struct nacre_reading nacre_reading_key(const struct nacre_reading *at, const char *key)
 {
     struct nacre_reading inner = { .source = at->source };
     int length = snprintf(inner.where, sizeof(inner.where), "%s%s%s", at->where,
@@ -72,7 +72,7 @@ static enum nacre_status fail_unknown(const struct nacre_schema *schema,
         section_name(at), list_words(names, schema->count, expected, sizeof(expected)));
 }
 
-static enum nacre_status fail_type(const struct nacre_reading *at,
+enum nacre_status nacre_schema_fail_type(const struct nacre_reading *at,
                                    const struct nacre_node *node, const char *expected,
                                    struct nacre_error *err)
 {
@@ -89,8 +89,8 @@ enum nacre_status nacre_schema_want_text(const struct nacre_reading *at,
     if (node->kind == NACRE_NODE_TEXT)
         return NACRE_OK;
     if (node->kind == NACRE_NODE_NUMBER || node->kind == NACRE_NODE_BOOLEAN)
-        return fail_type(at, node, "a text (put it in quotes)", err);
-    return fail_type(at, node, "a text", err);
+        return nacre_schema_fail_type(at, node, "a text (put it in quotes)", err);
+    return nacre_schema_fail_type(at, node, "a text", err);
 }
 
 enum nacre_status nacre_schema_copy(const char *text, char **ret_text,
@@ -107,31 +107,44 @@ enum nacre_status nacre_schema_copy(const char *text, char **ret_text,
     return NACRE_OK;
 }
 
+enum nacre_status nacre_schema_read_choice(const struct nacre_reading *at,
+                                           const struct nacre_node *node,
+                                           const char *const words[], size_t count,
+                                           size_t *ret_index, struct nacre_error *err)
+{
+    const char *nearest;
+    char shown[NACRE_SHOWN], expected[128];
+
+    list_words(words, count, expected, sizeof(expected));
+    if (node->kind != NACRE_NODE_TEXT)
+        return nacre_schema_fail_type(at, node, expected, err);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(node->text, words[i]) == 0) {
+            *ret_index = i;
+            return NACRE_OK;
+        }
+    nearest = nacre_text_nearest(node->text, words, count);
+    return NACRE_READING_FAIL(at, node->place, err, "%s: expected %s, found '%s'%s%s%s",
+                              at->where, expected, nacre_text_shown(shown, node->text),
+                              nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                              nearest ? "'?" : "");
+}
+
 static enum nacre_status read_word(const struct nacre_schema_key *key,
                                    const struct nacre_reading *at,
                                    const struct nacre_node *node, char *target,
                                    struct nacre_error *err)
 {
-    const char *nearest;
-    char shown[NACRE_SHOWN], expected[128];
+    size_t index = 0;
+    enum nacre_status status = nacre_schema_read_choice(at, node, key->words,
+                                                        key->word_count, &index, err);
+    unsigned value = (unsigned)index + 1;
 
-    list_words(key->words, key->word_count, expected, sizeof(expected));
-    if (node->kind != NACRE_NODE_TEXT)
-        return fail_type(at, node, expected, err);
-    for (size_t i = 0; i < key->word_count; i++) {
-        unsigned value = (unsigned)i + 1;
-
-        if (strcmp(node->text, key->words[i]) != 0)
-            continue;
-        memcpy(target + key->offset, &value, sizeof(value));
-        memcpy(target + key->place_offset, &node->place, sizeof(node->place));
-        return NACRE_OK;
-    }
-    nearest = nacre_text_nearest(node->text, key->words, key->word_count);
-    return NACRE_READING_FAIL(at, node->place, err, "%s: expected %s, found '%s'%s%s%s",
-                              at->where, expected, nacre_text_shown(shown, node->text),
-                              nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                              nearest ? "'?" : "");
+    if (status != NACRE_OK)
+        return status;
+    memcpy(target + key->offset, &value, sizeof(value));
+    memcpy(target + key->place_offset, &node->place, sizeof(node->place));
+    return NACRE_OK;
 }
 
 static enum nacre_status read_flag(const struct nacre_schema_key *key,
@@ -144,15 +157,15 @@ static enum nacre_status read_flag(const struct nacre_schema_key *key,
 
     if (node->kind != NACRE_NODE_BOOLEAN) {
         if (node->kind != NACRE_NODE_TEXT)
-            return fail_type(at, node, "true or false", err);
+            return nacre_schema_fail_type(at, node, "true or false", err);
         if (strcmp(node->text, "true") == 0 || strcmp(node->text, "false") == 0)
-            return fail_type(at, node, "true or false without quotes", err);
+            return nacre_schema_fail_type(at, node, "true or false without quotes", err);
         for (size_t i = 0; i < NACRE_COUNT(yaml_1_1); i++)
             if (strcasecmp(node->text, yaml_1_1[i]) == 0)
-                return fail_type(at, node,
+                return nacre_schema_fail_type(at, node,
                                  "true or false (yes, no, on and off are not booleans)",
                                  err);
-        return fail_type(at, node, "true or false", err);
+        return nacre_schema_fail_type(at, node, "true or false", err);
     }
     flag.on = strcmp(node->text, "true") == 0;
     memcpy(target + key->offset, &flag, sizeof(flag));
@@ -179,9 +192,9 @@ static enum nacre_status read_limit(const struct nacre_schema_key *key,
     char shown[NACRE_SHOWN];
 
     if (node->kind == NACRE_NODE_TEXT && is_decimal(text))
-        return fail_type(at, node, "a whole number without quotes", err);
+        return nacre_schema_fail_type(at, node, "a whole number without quotes", err);
     if (node->kind != NACRE_NODE_NUMBER || (!negative && !is_decimal(text)))
-        return fail_type(at, node, "a whole number in decimal digits", err);
+        return nacre_schema_fail_type(at, node, "a whole number in decimal digits", err);
     if (!nacre_text_u64(text, key->max, &limit.value) || limit.value < key->min)
         return NACRE_READING_FAIL(at, node->place, err,
                                   "%s: %s is not between %ju and %ju%s", at->where,
@@ -189,6 +202,90 @@ static enum nacre_status read_limit(const struct nacre_schema_key *key,
                                   (uintmax_t)key->max,
                                   unlimited ? "; there is no value for unlimited" : "");
     memcpy(target + key->offset, &limit, sizeof(limit));
+    return NACRE_OK;
+}
+
+/* ---- what dialects other than CKP have ---- */
+
+static enum nacre_status read_rule(const struct nacre_schema_key *key,
+                                   const struct nacre_reading *at,
+                                   const struct nacre_node *node, char *target,
+                                   struct nacre_error *err)
+{
+    struct nacre_rule rule = { .place = node->place };
+    enum nacre_status status = nacre_schema_want_text(at, node, err);
+
+    if (status == NACRE_OK)
+        status = key->entry(at, node, &rule.text, err);
+    if (status == NACRE_OK)
+        memcpy(target + key->offset, &rule, sizeof(rule));
+    return status;
+}
+
+enum nacre_status nacre_schema_read_rules(const struct nacre_reading *at,
+                                          const struct nacre_node *list,
+                                          nacre_entry_read *read_entry,
+                                          struct nacre_rules *rules,
+                                          struct nacre_error *err)
+{
+    rules->place = list->key_place;
+    if (list->count == 0)
+        return NACRE_OK;
+    rules->items = calloc(list->count, sizeof(*rules->items));
+    if (!rules->items)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the policy");
+    for (const struct nacre_node *node = list->first; node; node = node->next) {
+        struct nacre_reading entry = nacre_reading_entry(at, rules->count);
+        struct nacre_rule rule = { .place = node->place };
+        enum nacre_status status = nacre_schema_want_text(&entry, node, err);
+
+        if (status == NACRE_OK)
+            status = read_entry(&entry, node, &rule.text, err);
+        if (status != NACRE_OK)
+            return status;
+        rules->items[rules->count++] = rule;
+    }
+    return NACRE_OK;
+}
+
+static enum nacre_status read_amount(const struct nacre_schema_key *key,
+                                     const struct nacre_reading *at,
+                                     const struct nacre_node *node, char *target,
+                                     struct nacre_error *err)
+{
+    struct nacre_limit limit = { .place = node->place };
+    char shown[NACRE_SHOWN];
+    const char *wrong;
+
+    if (node->kind != NACRE_NODE_NUMBER && node->kind != NACRE_NODE_TEXT)
+        return nacre_schema_fail_type(at, node, key->example, err);
+    wrong = key->unit(node->text, &limit.value);
+    (void)nacre_text_shown(shown, node->text);
+    if (wrong)
+        return NACRE_READING_FAIL(at, node->place, err, "%s: '%s' %s", at->where, shown,
+                                  wrong);
+    if (limit.value < key->min)
+        return NACRE_READING_FAIL(at, node->place, err,
+                                  "%s: '%s' is too little; expected %s", at->where, shown,
+                                  key->example);
+    if (limit.value > key->max)
+        return NACRE_READING_FAIL(at, node->place, err,
+                                  "%s: '%s' is more than there may be; expected %s",
+                                  at->where, shown, key->example);
+    memcpy(target + key->offset, &limit, sizeof(limit));
+    return NACRE_OK;
+}
+
+static enum nacre_status want_list(const struct nacre_reading *at,
+                                   const struct nacre_node *node, struct nacre_error *err)
+{
+    if (node->kind != NACRE_NODE_LIST)
+        return nacre_schema_fail_type(at, node, "a list", err);
+    if (node->count > NACRE_LIST_MAX)
+        return NACRE_READING_FAIL(
+            at, node->key_place, err,
+            "%s: a list may have at most %d entries, this one has %zu", at->where,
+            NACRE_LIST_MAX, node->count);
     return NACRE_OK;
 }
 
@@ -216,18 +313,24 @@ static enum nacre_status read_key(const struct nacre_schema_key *key,
         status = nacre_schema_want_text(at, node, err);
         return status == NACRE_OK ? key->set(at, node, target, err) : status;
     case NACRE_SCHEMA_LIST:
-        if (node->kind != NACRE_NODE_LIST)
-            return fail_type(at, node, "a list", err);
-        if (node->count > NACRE_LIST_MAX)
-            return NACRE_READING_FAIL(
-                at, node->key_place, err,
-                "%s: a list may have at most %d entries, this one has %zu", at->where,
-                NACRE_LIST_MAX, node->count);
-        return key->set(at, node, target, err);
+        status = want_list(at, node, err);
+        return status == NACRE_OK ? key->set(at, node, target, err) : status;
     case NACRE_SCHEMA_OPEN:
         if (node->kind != NACRE_NODE_MAPPING)
-            return fail_type(at, node, "a mapping", err);
+            return nacre_schema_fail_type(at, node, "a mapping", err);
         return key->set(at, node, target, err);
+    case NACRE_SCHEMA_ANY:
+        return key->set(at, node, target, err);
+    case NACRE_SCHEMA_RULE:
+        return read_rule(key, at, node, target, err);
+    case NACRE_SCHEMA_RULES:
+        status = want_list(at, node, err);
+        return status == NACRE_OK
+                   ? nacre_schema_read_rules(at, node, key->entry,
+                                             (void *)((char *)target + key->offset), err)
+                   : status;
+    case NACRE_SCHEMA_AMOUNT:
+        return read_amount(key, at, node, target, err);
     case NACRE_SCHEMA_NONE:
         break;
     }
@@ -243,6 +346,21 @@ static const struct nacre_schema_key *find_key(const struct nacre_schema *schema
     return NULL;
 }
 
+/* Somebody else's, and not by a slip of the pen one of ours? */
+static bool is_foreign(const struct nacre_schema *schema, const char *name)
+{
+    const char *names[KEYS_MAX];
+
+    if (!schema->foreign)
+        return false;
+    for (size_t i = 0; schema->foreign[i]; i++)
+        if (strcmp(schema->foreign[i], name) == 0)
+            return true;
+    for (size_t i = 0; i < schema->count; i++)
+        names[i] = schema->keys[i].name;
+    return !nacre_text_nearest(name, names, schema->count);
+}
+
 enum nacre_status nacre_schema_read(const struct nacre_schema *schema,
                                     const struct nacre_reading *at,
                                     const struct nacre_node *node, void *target,
@@ -252,14 +370,14 @@ enum nacre_status nacre_schema_read(const struct nacre_schema *schema,
 
     assert(schema->count <= KEYS_MAX);
     if (node->kind != NACRE_NODE_MAPPING)
-        return fail_type(at, node, "a mapping", err);
+        return nacre_schema_fail_type(at, node, "a mapping", err);
     for (const struct nacre_node *child = node->first; child; child = child->next)
-        if (!find_key(schema, child->key))
+        if (!find_key(schema, child->key) && !is_foreign(schema, child->key))
             return fail_unknown(schema, at, child, err);
     for (size_t i = 0; i < schema->count; i++) {
         const struct nacre_schema_key *key = &schema->keys[i];
         const struct nacre_node *child = nacre_node_find(node, key->name);
-        struct nacre_reading inner = reading_key(at, key->name);
+        struct nacre_reading inner = nacre_reading_key(at, key->name);
         enum nacre_status status;
 
         if (!child && key->required)

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "ckp.h"
+#include "config_draft.h"
 #include "fail_alloc.h"
 #include "nacre/buf.h"
 #include "nacre/path.h"
@@ -165,7 +166,8 @@ static void check_schema(const struct nacre_schema *schema, int depth)
 
         assert_non_null(key->name);
         print_message("%*s%s\n", 2 * depth, "", key->name);
-        assert_int_equal(key->required, key->example != NULL);
+        assert_int_equal(key->required || key->type == NACRE_SCHEMA_AMOUNT,
+                         key->example != NULL);
         for (size_t k = 0; k < i; k++)
             assert_string_not_equal(key->name, schema->keys[k].name);
         switch (key->type) {
@@ -187,7 +189,17 @@ static void check_schema(const struct nacre_schema *schema, int depth)
         case NACRE_SCHEMA_TEXT:
         case NACRE_SCHEMA_LIST:
         case NACRE_SCHEMA_OPEN:
+        case NACRE_SCHEMA_ANY:
             assert_non_null(key->set);
+            break;
+        case NACRE_SCHEMA_RULE:
+        case NACRE_SCHEMA_RULES:
+            assert_true(key->offset > 0);
+            assert_non_null(key->entry);
+            break;
+        case NACRE_SCHEMA_AMOUNT:
+            assert_true(key->offset > 0 && key->min < key->max);
+            assert_non_null(key->unit);
             break;
         case NACRE_SCHEMA_NONE:
             fail_msg("%s has no type", key->name);
@@ -200,6 +212,11 @@ static void no_row_of_the_schema_is_incomplete(void **state)
     (void)state;
     check_schema(&nacre_ckp_schema, 0);
     check_schema(&nacre_ckp_mount_schema, 0);
+    check_schema(&nacre_openclaw_schema, 0);
+    check_schema(&nacre_openclaw_agent_schema, 0);
+    check_schema(&nacre_clawdis_schema, 0);
+    check_schema(&nacre_config_yml_schema, 0);
+    check_schema(&nacre_clawpy_schema, 0);
 }
 
 /* ---- what a result owns ---- */
