@@ -5,6 +5,7 @@
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <nettle/poly1305.h>
+#include <nettle/sha1.h>
 #include <nettle/sha2.h>
 #include <string.h>
 #include <sys/random.h>
@@ -124,6 +125,15 @@ void nacre_mac(const uint8_t key[NACRE_MAC_KEY_BYTES], const uint8_t nonce[16],
     poly1305_aes_set_nonce(&context, nonce);
     poly1305_aes_update(&context, count, bytes);
     poly1305_aes_digest(&context, NACRE_MAC_BYTES, ret_mac);
+}
+
+void nacre_sha1(const void *bytes, size_t count, uint8_t ret_digest[NACRE_SHA1_BYTES])
+{
+    struct sha1_ctx context;
+
+    sha1_init(&context);
+    sha1_update(&context, count, bytes);
+    sha1_digest(&context, NACRE_SHA1_BYTES, ret_digest);
 }
 
 enum nacre_status nacre_random(void *ret_bytes, size_t count, struct nacre_error *err)

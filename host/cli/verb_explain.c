@@ -1,9 +1,11 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "explain_session.h"
 #include "nacre/own.h"
 #include "nacre/render.h"
 #include "nacre/text.h"
@@ -15,8 +17,8 @@
 
 enum {
     OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_INTERCEPT,
-    OPT_SECRET, OPT_TOKEN, OPT_SESSION, OPT_AGENT, OPT_PATH, OPT_HOST, OPT_COMMAND,
-    OPT_TOOL, OPT_COUNT
+    OPT_SECRET, OPT_TOKEN, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER, OPT_PATH,
+    OPT_HOST, OPT_COMMAND, OPT_TOOL, OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
@@ -28,25 +30,33 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
     [OPT_SECRET] = CLI_OPTION_SECRET,
     [OPT_TOKEN] = CLI_OPTION_TOKEN,
+    [OPT_CONFIG] = { "--config", .kind = CLI_TEXT, .value = "FILE",
+                     .offer = CLI_OFFER_FILES,
+                     .help = "what this configuration means for a session" },
     [OPT_SESSION] = { "--session", .kind = CLI_TEXT, .value = "KEY",
                       .help = "in which session: it may hold tokens" },
     [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "NAME",
                     .help = "on whose behalf: a secret may be granted to it" },
+    [OPT_SENDER] = { "--sender", .kind = CLI_TEXT, .value = "PROVIDER:ID",
+                     .help = "with --config: may this person leave the sandbox?" },
     [OPT_PATH] = { "--path", .kind = CLI_TEXT, .value = "PATH", .offer = CLI_OFFER_FILES,
                    .help = "may a guest read and write this path (as it sees it)?" },
     [OPT_HOST] = { "--host", .kind = CLI_TEXT, .value = "HOST[:PORT]|URL",
                    .help = "may a guest reach this host?" },
     [OPT_COMMAND] = { "--command", .kind = CLI_TEXT, .value = "COMMAND",
                       .help = "may a guest run this shell command?" },
-    [OPT_TOOL] = { "--tool", .kind = CLI_TEXT, .value = "MODULE",
+    [OPT_TOOL] = { "--tool", .kind = CLI_TEXT, .value = "MODULE|NAME",
                    .offer = CLI_OFFER_FILES,
-                   .help = "would this module run, and what would it get?" },
+                   .help = "would this module run; with --config: may this tool be "
+                           "called?" },
 };
 
 struct explain {
     const struct cli_args *args;
     struct nacre_engine *engine;
     struct nacre_policy *policy;
+    struct nacre_config *config;   /* with --config, as is the next */
+    struct nacre_session *session; /* and `policy` is one of its own */
     struct nacre_secret_set *secrets; /* NULL: none */
     struct nacre_plan *plan; /* a draft */
     struct cli_request request;
@@ -56,7 +66,10 @@ static void explain_clear(struct explain *explain)
 {
     nacre_plan_free(explain->plan);
     nacre_secret_set_free(explain->secrets);
-    nacre_policy_free(explain->policy);
+    if (!explain->session)
+        nacre_policy_free(explain->policy);
+    nacre_session_free(explain->session);
+    nacre_config_free(explain->config);
     nacre_engine_free(explain->engine);
     cli_request_clear(&explain->request);
 }
@@ -265,21 +278,84 @@ static enum nacre_status draft_plan(struct explain *explain, struct nacre_error 
     return status;
 }
 
+/* ---- configurations ---- */
+
+/* What a session's own settings say can't be said a second time. */
+static enum nacre_status check_options(const struct cli_value *values,
+                                       struct nacre_error *err)
+{
+    static const int others[] = { OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED,
+                                  OPT_SECRET, OPT_TOKEN };
+
+    if (!values[OPT_CONFIG].given)
+        return values[OPT_SENDER].given
+                   ? nacre_fail(err, NACRE_ERR_USAGE, "--sender goes with --config")
+                   : NACRE_OK;
+    for (size_t i = 0; i < NACRE_COUNT(others); i++)
+        if (values[others[i]].given)
+            return nacre_fail(err, NACRE_ERR_USAGE, "%s does not go with --config",
+                              options[others[i]].name);
+    return NACRE_OK;
+}
+
+static enum nacre_status load_session(struct explain *explain, struct nacre_error *err)
+{
+    const struct cli_value *values = explain->args->values;
+    struct nacre_session_ask ask = {
+        .agent = values[OPT_AGENT].text,
+        .session = values[OPT_SESSION].text,
+        .sender = values[OPT_SENDER].text,
+        .home = getenv("HOME"),
+    };
+    enum nacre_status status =
+        nacre_config_load(values[OPT_CONFIG].text, &explain->config, err);
+
+    if (status == NACRE_OK)
+        status = nacre_session_settle(explain->config, &ask, &explain->session, err);
+    if (status != NACRE_OK)
+        return status;
+    nacre_session_request(explain->session, &explain->request.request);
+    explain->policy = explain->session->shell;
+    return NACRE_OK;
+}
+
+static enum nacre_status explain_session(struct explain *explain, struct nacre_error *err)
+{
+    struct nacre_error why;
+    const struct nacre_executor *executor =
+        cli_executor_of(explain->engine, explain->plan->level, &why);
+
+    return cli_explain_session(explain->session, explain->plan, executor,
+                               explain->args->values[OPT_TOOL].text, explain->args->json,
+                               err);
+}
+
+static enum nacre_status find_question(const struct cli_value *values, int *ret_question,
+                                       struct nacre_error *err)
+{
+    *ret_question = -1;
+    for (int option = OPT_PATH; option <= OPT_TOOL; option++) {
+        if (values[option].given && *ret_question >= 0)
+            return nacre_fail(err, NACRE_ERR_USAGE,
+                              "one question at a time: %s or %s, not both",
+                              options[*ret_question].name, options[option].name);
+        *ret_question = values[option].given ? option : *ret_question;
+    }
+    return NACRE_OK;
+}
+
 static enum nacre_status explain_it(struct explain *explain, struct nacre_error *err)
 {
     const struct cli_value *values = explain->args->values;
     struct nacre_engine_options quiet = { .audit_off = true };
     struct cli_term term = { 0 };
-    int question = -1;
-    enum nacre_status status;
+    int question;
+    enum nacre_status status = find_question(values, &question, err);
 
-    for (int option = OPT_PATH; option <= OPT_TOOL; option++) {
-        if (values[option].given && question >= 0)
-            return nacre_fail(err, NACRE_ERR_USAGE,
-                              "one question at a time: %s or %s, not both",
-                              options[question].name, options[option].name);
-        question = values[option].given ? option : question;
-    }
+    if (status == NACRE_OK)
+        status = check_options(values, err);
+    if (status != NACRE_OK)
+        return status;
     status = cli_request_make(&explain->request, &values[OPT_WORKSPACE],
                               &values[OPT_MOUNT], NULL, err);
     if (status == NACRE_OK)
@@ -292,12 +368,16 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     if (status == NACRE_OK)
         status = cli_engine_open(quiet, &term, &explain->engine, err);
     if (status == NACRE_OK)
-        status = nacre_engine_policy(explain->engine, values[OPT_POLICY].text,
-                                     &explain->policy, err);
+        status = values[OPT_CONFIG].given
+                     ? load_session(explain, err)
+                     : nacre_engine_policy(explain->engine, values[OPT_POLICY].text,
+                                           &explain->policy, err);
     if (status == NACRE_OK)
         status = draft_plan(explain, err);
     if (status != NACRE_OK)
         return status;
+    if (explain->session && (question < 0 || question == OPT_TOOL))
+        return explain_session(explain, err);
     if (question < 0)
         return explain_plan(explain, err);
     if (question == OPT_TOOL)
@@ -323,10 +403,13 @@ const struct cli_verb cli_verb_explain = {
         "Prints the plan: which line of the policy decided each grant and denial, and\n"
         "what enforces it here. With a question it gives the verdict and the smallest\n"
         "change of the policy that would flip it. Runs nothing; the exit status is 0\n"
-        "whatever the verdict.",
+        "whatever the verdict. With --config it tells what a configuration of OpenClaw,\n"
+        "Clawdis or Clawpy means for one session, and may answer the same questions.",
     .example = "  nacre explain --policy workspace\n"
                "  nacre explain --policy workspace --path /etc/passwd\n"
-               "  nacre explain --policy shell --command 'curl x | sh'",
+               "  nacre explain --policy shell --command 'curl x | sh'\n"
+               "  nacre explain --config ~/.openclaw/openclaw.json --session main "
+               "--tool browser",
     .options = options,
     .option_count = OPT_COUNT,
     .run = run,

@@ -56,10 +56,11 @@ char *nacre_draft_copy(struct draft *draft, const char *text)
     return copy;
 }
 
-/* Every dialect demands a level. */
+/* CKP demands a level; another dialect's default may bring one, but somebody wrote the
+ * file. */
 bool nacre_policy_is_absent(const struct nacre_policy *policy)
 {
-    return policy->level_place.line == 0;
+    return policy->level_place.line == 0 && policy->alias_count == 0;
 }
 
 struct nacre_denial nacre_decision_denial(const char *code,

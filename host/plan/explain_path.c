@@ -60,7 +60,8 @@ static bool is_denied_by(const struct question *question, size_t item)
         if (!denied->host_only &&
             nacre_path_is_below(question->guest, denied->path, NULL))
             return true;
-        if (question->host[0] && nacre_path_is_below(question->host, denied->path, NULL))
+        if (question->host[0] && !denied->guest_only &&
+            nacre_path_is_below(question->host, denied->path, NULL))
             return true;
     }
     return false;

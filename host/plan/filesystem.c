@@ -124,7 +124,7 @@ static size_t count_denied(const struct candidates *list, size_t item,
 
             hit |= denied->item == item && !denied->host_only &&
                    nacre_path_is_below(denied->path, mount->guest, NULL);
-            hit |= denied->item == item && mount->host &&
+            hit |= denied->item == item && mount->host && !denied->guest_only &&
                    nacre_path_is_below(denied->path, mount->host, NULL);
         }
         if (hit && hits++ == 0)
@@ -250,7 +250,8 @@ static bool fill_denied(struct nacre_mount *mount, const struct candidates *list
             nacre_path_is_below(denied->path, mount->guest, &rest) &&
             !add_name(mount->denied, &mount->denied_count, rest))
             return false;
-        if (mount->host && nacre_path_is_below(denied->path, mount->host, &rest) &&
+        if (mount->host && !denied->guest_only &&
+            nacre_path_is_below(denied->path, mount->host, &rest) &&
             !add_name(mount->denied, &mount->denied_count, rest))
             return false;
     }
@@ -321,7 +322,8 @@ static bool fill_mounts(struct draft *draft, const struct candidates *list)
             return false;
     }
     for (size_t i = 0; i < list->denied_count; i++)
-        if (!add_name(plan->denied_host_paths, &plan->denied_host_count,
+        if (!list->denied[i].guest_only &&
+            !add_name(plan->denied_host_paths, &plan->denied_host_count,
                       list->denied[i].path))
             return false;
     /* A guest that could rewrite its policy would grant itself the world next time. */

@@ -287,12 +287,13 @@ static enum nacre_status judge(const struct nacre_policy *policy,
 
 static enum nacre_status add_denied(struct candidates *list, const char *top,
                                     const char *rest, size_t item, bool host_only,
-                                    struct nacre_error *err)
+                                    bool guest_only, struct nacre_error *err)
 {
     struct denied_name *added = &list->denied[list->denied_count];
 
     *added = (struct denied_name){
-        .path = join(top, rest), .host_only = host_only, .item = item,
+        .path = join(top, rest), .host_only = host_only, .guest_only = guest_only,
+        .item = item,
     };
     if (!added->path)
         return no_memory(err);
@@ -317,12 +318,13 @@ static enum nacre_status find_denied(struct candidates *list,
         const struct candidate *mount = nacre_candidates_at(list, path, true);
         const char *rest;
 
-        status = add_denied(list, path, "", i + 1, false, err);
+        status = add_denied(list, path, "", i + 1, false,
+                            policy->filesystem.denied_inside, err);
         if (status != NACRE_OK || !mount || !mount->host ||
             strcmp(mount->host, mount->guest) == 0)
             continue;
         (void)nacre_path_is_below(path, mount->guest, &rest);
-        status = add_denied(list, mount->host, rest, i + 1, true, err);
+        status = add_denied(list, mount->host, rest, i + 1, true, false, err);
     }
     return status;
 }
@@ -336,7 +338,7 @@ static void apply_denied(struct candidates *list)
             const struct denied_name *denied = &list->denied[k];
             bool hit = (!denied->host_only &&
                         nacre_path_is_below(here->guest, denied->path, NULL)) ||
-                       (here->host &&
+                       (here->host && !denied->guest_only &&
                         nacre_path_is_below(here->host, denied->path, NULL));
 
             if (hit && (here->fate == FATE_MOUNT || here->fate == FATE_TREE)) {

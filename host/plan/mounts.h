@@ -45,6 +45,7 @@ struct candidate {
 struct denied_name {
     char *path;
     bool host_only; /* says nothing about guest names */
+    bool guest_only; /* nor this one about names of the host */
     size_t item;    /* of denied_paths, 1-based */
 };
 

@@ -150,6 +150,79 @@ static void network_hosts(struct draft *draft)
     nacre_draft_add(draft, &rest);
 }
 
+/* ---- where names lead ---- */
+
+static void resolver_line(struct draft *draft, size_t item)
+{
+    const struct nacre_rule *rule = &draft->policy->network.resolvers.items[item];
+    struct nacre_decision decision = { .place = rule->place,
+                                       .verdict = NACRE_VERDICT_GRANT };
+    struct nacre_address address;
+    char shown[NACRE_SHOWN];
+
+    nacre_rule_name(decision.rule, RULE_RESOLVERS, item + 1);
+    (void)nacre_text_shown(shown, rule->text);
+    if (!nacre_address_parse(rule->text, strlen(rule->text), &address)) {
+        WHAT(&decision, "'%s' is not the address of a resolver", shown);
+        FIX(&decision, "give an address, as 192.0.2.53");
+        nacre_draft_refuse(draft, CODE_BAD_REQUEST, &decision);
+        return;
+    }
+    if (nacre_egress_is_open(&draft->plan->egress)) {
+        WHAT(&decision, "%s: asked for names, instead of the host's own", shown);
+        WALL(&decision, "the door's resolver; each answer is judged");
+    } else {
+        decision.verdict = NACRE_VERDICT_NOTE;
+        WHAT(&decision, "%s: no effect: nothing is reachable, so no name is asked for",
+             shown);
+    }
+    nacre_draft_add(draft, &decision);
+}
+
+/* A fixed answer is an answer: one that leads to a private place is refused like any
+ * other, here at once. */
+static void fixed_line(struct draft *draft, size_t item)
+{
+    const struct nacre_rule *rule = &draft->policy->network.fixed_hosts.items[item];
+    struct nacre_decision decision = { .place = rule->place,
+                                       .verdict = NACRE_VERDICT_GRANT };
+    struct nacre_egress_verdict verdict = { .allowed = true };
+    char name[NACRE_NAME_SIZE], shown[NACRE_SHOWN];
+    struct nacre_address address;
+
+    nacre_rule_name(decision.rule, RULE_FIXED_HOSTS, item + 1);
+    (void)nacre_text_shown(shown, rule->text);
+    if (!nacre_fixed_host_read(rule->text, name, &address)) {
+        WHAT(&decision, "'%s' is not a name with its address", shown);
+        FIX(&decision, "give a host's name and the address that it leads to");
+        nacre_draft_refuse(draft, CODE_BAD_REQUEST, &decision);
+        return;
+    }
+    if (!nacre_egress_is_open(&draft->plan->egress)) {
+        decision.verdict = NACRE_VERDICT_NOTE;
+        WHAT(&decision, "%s: no effect: nothing is reachable", shown);
+        nacre_draft_add(draft, &decision);
+        return;
+    }
+    nacre_egress_judge_address(&draft->plan->egress, name, &address, &verdict);
+    WHAT(&decision, "%s: a fixed answer%s", shown,
+         verdict.allowed ? "" : ", which no guest may reach");
+    WALL(&decision, "judged like any answer of DNS");
+    if (!verdict.allowed) {
+        decision.verdict = NACRE_VERDICT_DENY;
+        FIX(&decision, "give a public address");
+    }
+    nacre_draft_add(draft, &decision);
+}
+
+static void network_answers(struct draft *draft)
+{
+    for (size_t i = 0; i < draft->policy->network.resolvers.count; i++)
+        resolver_line(draft, i);
+    for (size_t i = 0; i < draft->policy->network.fixed_hosts.count; i++)
+        fixed_line(draft, i);
+}
+
 static void network_limits(struct draft *draft)
 {
     const struct nacre_egress_limits *limits = &draft->plan->egress.limits;
@@ -357,6 +430,7 @@ void nacre_draft_network(struct draft *draft)
     }
     network_mode(draft);
     network_hosts(draft);
+    network_answers(draft);
     if (nacre_egress_is_open(&draft->plan->egress)) {
         network_limits(draft);
         guard_private(draft, RULE_SSRF ".enabled", &policy->network.ssrf_enabled, true);

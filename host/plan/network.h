@@ -6,6 +6,8 @@
 /* Private to host/plan: what a policy's network and a request's secrets come to. */
 
 #define RULE_DENIED_HOSTS "capabilities.network.denied_hosts"
+#define RULE_RESOLVERS "capabilities.network.resolvers"
+#define RULE_FIXED_HOSTS "capabilities.network.fixed_hosts"
 #define RULE_SSRF "capabilities.network.ssrf_protection"
 #define RULE_LEAKS "capabilities.secrets.leak_detection.enabled"
 #define RULE_PRIVATE RULE_SSRF ".block_private_ips"
@@ -17,6 +19,10 @@ const char *nacre_way_words(enum nacre_way way);
 
 /* Does the caller let what goes through a tunnel unscanned? */
 bool nacre_tunnel_is_waived(const struct nacre_request *request);
+
+/* "name=address" taken apart; false when it is no such thing. */
+bool nacre_fixed_host_read(const char *text, char ret_name[NACRE_NAME_SIZE],
+                           struct nacre_address *ret_address);
 
 /* Is this secret, of request->granted, put in by the door? */
 bool nacre_secret_is_doors(const struct nacre_policy *policy,

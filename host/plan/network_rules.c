@@ -227,6 +227,69 @@ static enum nacre_status intercept_all(const struct nacre_request *request,
     return NACRE_OK;
 }
 
+/* ---- where names lead ---- */
+
+bool nacre_fixed_host_read(const char *text, char ret_name[NACRE_NAME_SIZE],
+                           struct nacre_address *ret_address)
+{
+    const char *equals = strchr(text, '=');
+    struct nacre_egress_host host;
+    struct nacre_error err;
+    char name[NACRE_NAME_SIZE];
+    bool good;
+
+    if (!equals || (size_t)(equals - text) >= sizeof(name) ||
+        !nacre_address_parse(equals + 1, strlen(equals + 1), ret_address))
+        return false;
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = '\0';
+    if (nacre_egress_host_read(name, &host, &err) != NACRE_OK)
+        return false;
+    good = !host.below && !host.is_address && host.port == 0;
+    if (good)
+        (void)snprintf(ret_name, NACRE_NAME_SIZE, "%s", host.name);
+    nacre_egress_host_clear(&host);
+    return good;
+}
+
+/* What is no address, or no name with one, is left out here and refused by its line. */
+static enum nacre_status add_answers(const struct nacre_policy *policy,
+                                     struct nacre_egress *egress, struct nacre_error *err)
+{
+    const struct nacre_rules *resolvers = &policy->network.resolvers;
+    const struct nacre_rules *fixed = &policy->network.fixed_hosts;
+    char name[NACRE_NAME_SIZE], text[NACRE_NAME_SIZE + NACRE_ADDRESS_TEXT];
+    char spelt[NACRE_ADDRESS_TEXT];
+    struct nacre_address address;
+    size_t used = 0;
+
+    if (resolvers->count > 0) {
+        egress->resolvers = calloc(resolvers->count + 1, sizeof(*egress->resolvers));
+        for (size_t i = 0; egress->resolvers && i < resolvers->count; i++)
+            if (nacre_address_parse(resolvers->items[i].text,
+                                    strlen(resolvers->items[i].text), &address) &&
+                !(egress->resolvers[used++] = nacre_copy(resolvers->items[i].text)))
+                return no_memory(err);
+        if (!egress->resolvers)
+            return no_memory(err);
+    }
+    if (fixed->count == 0)
+        return NACRE_OK;
+    egress->fixed_hosts = calloc(fixed->count + 1, sizeof(*egress->fixed_hosts));
+    if (!egress->fixed_hosts)
+        return no_memory(err);
+    used = 0;
+    for (size_t i = 0; i < fixed->count; i++) {
+        if (!nacre_fixed_host_read(fixed->items[i].text, name, &address))
+            continue;
+        (void)snprintf(text, sizeof(text), "%s=%s", name,
+                       nacre_address_text(&address, spelt));
+        if (!(egress->fixed_hosts[used++] = nacre_copy(text)))
+            return no_memory(err);
+    }
+    return NACRE_OK;
+}
+
 /* ---- the whole ---- */
 
 static enum nacre_status fill(const struct nacre_policy *policy,
@@ -247,6 +310,8 @@ static enum nacre_status fill(const struct nacre_policy *policy,
     if (status == NACRE_OK)
         status = read_list(&policy->network.denied_hosts, NACRE_WAY_NONE, egress->denied,
                            &egress->denied_count, err);
+    if (status == NACRE_OK)
+        status = add_answers(policy, egress, err);
     if (status == NACRE_OK)
         status = add_secrets(policy, request, egress, err);
     if (status == NACRE_OK && native)

@@ -170,6 +170,8 @@ enum nacre_status nacre_plan_make(const struct nacre_policy *policy,
     }
     if (draft.refused) {
         status = draft.denied ? NACRE_ERR_DENIED : NACRE_ERR_UNAVAILABLE;
+        nacre_policy_spell(policy, draft.first.rule, draft.first.fix,
+                           sizeof(draft.first.fix));
         if (draft.first.place.line > 0)
             return nacre_fail_at(err, status, policy->source, draft.first.place.line,
                                  draft.first.place.column, "%.254s; %.255s",

@@ -63,10 +63,21 @@ static const char *colour_of(enum nacre_verdict verdict)
     return colours[verdict];
 }
 
+/* In the words of the policy's dialect, for who reads it. */
+static struct nacre_decision spelt(const struct page *page,
+                                   const struct nacre_decision *decision)
+{
+    struct nacre_decision copy = *decision;
+
+    nacre_policy_spell(page->policy, copy.rule, copy.fix, sizeof(copy.fix));
+    return copy;
+}
+
 static void measure(struct page *page, const struct nacre_plan *plan)
 {
     for (uint32_t i = 0; i < plan->decision_count; i++) {
-        const struct nacre_decision *decision = &plan->decisions[i];
+        const struct nacre_decision copy = spelt(page, &plan->decisions[i]);
+        const struct nacre_decision *decision = &copy;
         char place[PLACE_TEXT];
         int place_columns =
             columns(place_text(page->policy, decision->rule, decision->place, place));
@@ -114,13 +125,14 @@ static enum nacre_status put_head(struct page *page, const struct nacre_plan *pl
 }
 
 static enum nacre_status put_decision(struct page *page,
-                                      const struct nacre_decision *decision)
+                                      const struct nacre_decision *planned)
 {
+    const struct nacre_decision copy = spelt(page, planned), *decision = &copy;
     const char *verdict = nacre_verdict_name(decision->verdict);
     char place[PLACE_TEXT];
     enum nacre_status status;
 
-    (void)place_text(page->policy, decision->rule, decision->place, place);
+    (void)place_text(page->policy, planned->rule, decision->place, place);
     status = nacre_buf_addf(page->out, page->err, "%s%*s  %s%s%s%*s  %s%*s  %s", place,
                             padding(place, page->place_columns), "",
                             page->colour ? colour_of(decision->verdict) : "", verdict,
@@ -142,7 +154,8 @@ static enum nacre_status put_fixes(struct page *page, const struct nacre_plan *p
     bool first = true;
 
     for (uint32_t i = 0; i < plan->decision_count && status == NACRE_OK; i++) {
-        const struct nacre_decision *decision = &plan->decisions[i];
+        const struct nacre_decision copy = spelt(page, &plan->decisions[i]);
+        const struct nacre_decision *decision = &copy;
         char place[PLACE_TEXT];
 
         if (!decision->fix[0])
@@ -213,13 +226,15 @@ enum nacre_status nacre_render_answer(const struct nacre_policy *policy,
     enum nacre_verdict verdict = answer->allowed ? NACRE_VERDICT_GRANT
                                                  : NACRE_VERDICT_REFUSE;
     const char *word = answer->allowed ? "allowed" : "denied";
+    struct nacre_answer copy = *answer;
     char place[PLACE_TEXT], shown[NACRE_SHOWN];
 
+    nacre_policy_spell(policy, copy.rule, copy.fix, sizeof(copy.fix));
     if (answer->is_path && answer->read && !answer->write)
         word = "read only";
     return nacre_buf_addf(
         out, err, "%s%s%s  %s\n  why   %s\n  rule  %s (%s)\n  flip  %s\n",
         colour ? colour_of(verdict) : "", word, colour ? "\033[0m" : "",
-        nacre_text_shown(shown, question), answer->text, answer->rule,
-        place_text(policy, answer->rule, answer->place, place), answer->fix);
+        nacre_text_shown(shown, question), answer->text, copy.rule,
+        place_text(policy, answer->rule, answer->place, place), copy.fix);
 }

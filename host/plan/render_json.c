@@ -152,14 +152,17 @@ static json_t *decision_json(const struct nacre_policy *policy,
                              const struct nacre_decision *decision)
 {
     NACRE_AUTO(json_guard) json_t *object = json_object();
-    int bad = json_object_set_new(object, "rule", json_string(decision->rule));
+    struct nacre_decision spelt = *decision;
+    int bad;
 
+    nacre_policy_spell(policy, spelt.rule, spelt.fix, sizeof(spelt.fix));
+    bad = json_object_set_new(object, "rule", json_string(spelt.rule));
     bad |= json_object_set_new(object, "verdict",
                                json_string(nacre_verdict_name(decision->verdict)));
     bad |= set_place(object, policy, decision->place) ? 0 : -1;
     bad |= json_object_set_new(object, "what", json_string(decision->what));
     bad |= json_object_set_new(object, "mechanism", json_string(decision->mechanism));
-    bad |= json_object_set_new(object, "fix", json_string(decision->fix));
+    bad |= json_object_set_new(object, "fix", json_string(spelt.fix));
     return bad ? NULL : json_take(&object);
 }
 
@@ -323,16 +326,18 @@ json_t *nacre_answer_json(const struct nacre_policy *policy, const char *questio
                           const struct nacre_answer *answer)
 {
     NACRE_AUTO(json_guard) json_t *object = json_object();
+    struct nacre_answer spelt = *answer;
     int bad = json_object_set_new(object, "question", name_or_null(question));
 
+    nacre_policy_spell(policy, spelt.rule, spelt.fix, sizeof(spelt.fix));
     bad |= json_object_set_new(object, "allowed", json_boolean(answer->allowed));
     if (answer->is_path) {
         bad |= json_object_set_new(object, "read", json_boolean(answer->read));
         bad |= json_object_set_new(object, "write", json_boolean(answer->write));
     }
-    bad |= json_object_set_new(object, "rule", json_string(answer->rule));
+    bad |= json_object_set_new(object, "rule", json_string(spelt.rule));
     bad |= set_place(object, policy, answer->place) ? 0 : -1;
     bad |= json_object_set_new(object, "text", json_string(answer->text));
-    bad |= json_object_set_new(object, "fix", json_string(answer->fix));
+    bad |= json_object_set_new(object, "fix", json_string(spelt.fix));
     return bad ? NULL : json_take(&object);
 }

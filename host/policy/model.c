@@ -120,5 +120,6 @@ void nacre_policy_free(struct nacre_policy *policy)
         nacre_pattern_free(policy->shell.blocked_patterns.items[i].compiled);
     }
     free(policy->shell.blocked_patterns.items);
+    free(policy->aliases);
     free(policy);
 }

@@ -112,6 +112,10 @@ static void key_make(struct key *key, const struct nacre_policy *policy,
     key->size = 0;
     key->is_whole = true;
     key_add(key, &policy->digest, sizeof(policy->digest));
+    /* One configuration gives several policies, all with its digest: a session's exec and
+     * its file tools. */
+    key_add(key, &policy->level, sizeof(policy->level));
+    key_add_text(key, policy->name);
     key_add_text(key, policy->source);
     key_add_text(key, policy->file);
     key_add_text(key, request->workspace);

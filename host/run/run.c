@@ -84,6 +84,14 @@ static void find_rules(const struct nacre_audit_run *record, struct nacre_result
     }
 }
 
+/* Who reads the result or its record knows the policy by its own words. */
+static void spell_denials(const struct nacre_policy *policy, struct nacre_result *result)
+{
+    for (uint32_t i = 0; i < result->denial_count; i++)
+        nacre_policy_spell(policy, result->denials[i].rule, result->denials[i].fix,
+                           sizeof(result->denials[i].fix));
+}
+
 /* Ends in NACRE_OK with an outcome, or in a failure that is the host's. */
 static enum nacre_status run_planned(struct nacre_engine *engine,
                                      struct nacre_executor *executor,
@@ -139,6 +147,7 @@ static enum nacre_status run_recorded(struct nacre_engine *engine,
     if (executor)
         status = run_planned(engine, executor, record, result, err);
     result->usage.wall_ns = nacre_clock_ns() - start_ns;
+    spell_denials(record->policy, result);
     if (engine->audit && nacre_audit_end(engine->audit, record,
                                          status == NACRE_OK ? result : NULL,
                                          status == NACRE_OK ? NULL : err,

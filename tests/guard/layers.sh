@@ -77,7 +77,7 @@ judge_own() { # PLACE FOLDER HEADER
     local folders=("$2") folder
     [[ $3 != *.inc ]] || return 0 # made by the build, in the folder's own rules
     case $2 in
-    host/policy) folders+=(host/decide) ;; # one library: a policy is read by its rules
+    host/policy | host/decide) folders+=(host/policy host/decide) ;; # one library
     backends/*) folders+=(backends/shared) ;;&
     backends/native | backends/init) folders+=(backends/channel) ;;
     backends/process | backends/none | backends/docker)

@@ -76,10 +76,41 @@ static void a_kept_plan_is_of_the_same_request_in_all_that_it_rests_on(void **st
     nacre_plans_free(kept);
 }
 
+/* A configuration's digest is that of all policies which it is compiled to. */
+static void two_policies_of_one_file_never_share_a_plan(void **state)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *shell = policy_of(OPEN);
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *files = policy_of(LEVEL("wasm"));
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *other = policy_of(OPEN);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
+    const struct nacre_policy *policies[] = { shell, files, other };
+    const struct nacre_plan *plans[NACRE_COUNT(policies)];
+    struct nacre_request request = { 0 };
+    struct nacre_plans *kept = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    files->digest = shell->digest;
+    other->name[0] = 'o';
+    assert_int_equal(nacre_result_new(&denials, &err), NACRE_OK);
+    assert_int_equal(nacre_plans_new(&kept, &err), NACRE_OK);
+    for (size_t i = 0; i < NACRE_COUNT(policies); i++) {
+        assert_int_equal(
+            nacre_plans_get(kept, policies[i], &request, &plans[i], denials, &err),
+            NACRE_OK);
+        assert_int_equal(plans[i]->level, policies[i]->level);
+    }
+    assert_ptr_not_equal(plans[0], plans[2]);
+    for (size_t i = 0; i < NACRE_COUNT(policies); i++)
+        nacre_plans_put(kept, plans[i]);
+    nacre_plans_free(kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kept_plan_is_of_the_same_request_in_all_that_it_rests_on),
+        cmocka_unit_test(two_policies_of_one_file_never_share_a_plan),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

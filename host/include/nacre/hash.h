@@ -47,6 +47,10 @@ void nacre_mac(const uint8_t key[NACRE_MAC_KEY_BYTES], const uint8_t nonce[16],
                const void *bytes, size_t count, uint8_t ret_mac[NACRE_MAC_BYTES]);
 bool nacre_bytes_equal(const void *a, const void *b, size_t count); /* constant time */
 
+/* SHA-1, for names that others make by it; nothing rests on its strength. */
+#define NACRE_SHA1_BYTES 20
+void nacre_sha1(const void *bytes, size_t count, uint8_t ret_digest[NACRE_SHA1_BYTES]);
+
 /* The kernel's random numbers; fails only where there are none. */
 NACRE_MUST_CHECK enum nacre_status nacre_random(void *ret_bytes, size_t count,
                                                 struct nacre_error *err);

@@ -171,6 +171,14 @@ struct nacre_container_rules {
     struct nacre_limit disk_bytes, disk_iops, disk_io_weight;
 };
 
+/* What a rule of CKP's is called in the dialect that a policy was compiled from. */
+struct nacre_rule_alias {
+    const char *rule; /* CKP's key; static */
+    size_t item;      /* of a list, from 1; 0: the key itself */
+    char key[64];     /* the dialect's */
+    char fix[160];    /* instead of one in CKP's words; "" where the key alone differs */
+};
+
 struct nacre_policy {
     char *source;  /* as an error would name it: a path, or "(no policy)" */
     char *file;    /* the real path of its file, which no guest may change; or NULL */
@@ -238,7 +246,15 @@ struct nacre_policy {
         struct nacre_limit memory_mb, cpu_shares, max_processes, max_open_files,
             timeout_ms, max_output_bytes;
     } limits;
+
+    struct nacre_rule_alias *aliases; /* none: the policy is one of CKP's */
+    size_t alias_count;
 };
+
+/* A rule and a fix in the words of the policy's own dialect, for who reads or records
+ * them.  What decides keeps CKP's: `rule` is compared there. */
+void nacre_policy_spell(const struct nacre_policy *policy, char rule[64], char *fix,
+                        size_t fix_size);
 
 /* What holds where a policy is silent. */
 #define NACRE_DEFAULT_MEMORY_MB 512

@@ -62,6 +62,8 @@ struct nacre_gate {
 #define NACRE_SLUG 42     /* 32 letters, '-', 8 hex digits, the terminator */
 #define NACRE_BOX_NAME 64 /* of a container, with the terminator */
 
+#define NACRE_SESSION_NOTES_MAX 12
+
 struct nacre_session {
     const struct nacre_config *config; /* borrowed */
     char *agent, *key;   /* trimmed */
@@ -102,6 +104,10 @@ struct nacre_session {
     } elevated;
 
     uint64_t prune_idle_ms, prune_age_ms; /* 0: never */
+
+    /* What settling has to tell, beside the configuration's own notes. */
+    struct nacre_config_note notes[NACRE_SESSION_NOTES_MAX];
+    uint32_t note_count;
 };
 
 NACRE_MUST_CHECK enum nacre_status nacre_session_settle(const struct nacre_config *config,
@@ -128,10 +134,15 @@ void nacre_session_slug(const char *key, char ret_slug[NACRE_SLUG]);
 void nacre_session_box_name(const char *prefix, const char *key,
                             char ret_name[NACRE_BOX_NAME]);
 
-/* Puts what the session says into a request for its shell (or host) policy, or for its
- * tools at level wasm: workspace, mounts, session, agent, scope, box_name.  Borrowed. */
+/* Puts what the session says into a request for its shell policy, or for its
+ * tools at level wasm: workspace, mounts, session, agent, scope, box_name.  Borrowed.
+ * A session that is not sandboxed consents to level none: its file says so. */
 void nacre_session_request(const struct nacre_session *session,
                            struct nacre_request *request);
+/* The same for `host`, the policy of an elevated exec: there are no mounts, and the
+ * caller's consent to level none is the file's. */
+void nacre_session_request_host(const struct nacre_session *session,
+                                struct nacre_request *request);
 
 /* All of it as `explain --config --json` prints it; `tool` may be NULL.  The caller owns
  * it: json_decref().  NULL only when memory is short. */
