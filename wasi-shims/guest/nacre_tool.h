@@ -43,6 +43,8 @@ const char *nacre_tool_path(const char *path);
 void nacre_tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct nacre_text *nacre_tool_content(void);
 void nacre_tool_set(const char *key, struct nacre_json *value);
+/* A content block behind the text, such as an image. */
+void nacre_tool_block(struct nacre_json *block);
 
 /* Writes the answer; main() returns it. */
 int nacre_tool_answer(void);
@@ -56,10 +58,14 @@ noreturn void nacre_tool_fail(const char *code, const char *format, ...)
  * and say that the sandbox's policy decides that. */
 noreturn void nacre_tool_fail_errno(const char *doing, const char *path);
 
+/* A regular file for reading; else the tool ends with an error. */
+struct stat;
+int nacre_tool_open_file(const char *path, struct stat *ret_info);
 /* A whole file, at most `bytes_max` (else: fails with too-large). */
 char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count);
 /* Replaces it as a whole or not at all: a new file beside it, then a rename; its parents
- * are made when `parents` says so, its mode is kept.  False with errno. */
+ * are made when `parents` says so, its mode is kept.  Links at the end of the path are
+ * followed and stay.  False with errno, and nothing changed. */
 bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
                              bool parents);
 
