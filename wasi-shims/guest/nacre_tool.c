@@ -238,8 +238,8 @@ static const struct {
     int number;
     const char *code, *words;
 } faults[] = {
-    { ENOENT, "not-found", "there is no such file or directory" },
-    { EISDIR, "is-directory", "it is a directory" },
+    { ENOENT, "not-found", "there is no such file or directory; ls shows what is there" },
+    { EISDIR, "is-directory", "it is a directory: ls lists it; or name a file in it" },
     { ENOTDIR, "not-directory", "a part of the path is no directory" },
     { EACCES, "denied", NULL },
     { EPERM, "denied", NULL },
@@ -257,7 +257,8 @@ static const struct {
     { ENAMETOOLONG, "bad-path", "a name in the path is too long" },
     { EILSEQ, "bad-path", "the path is not UTF-8" },
     { EBUSY, "denied", NULL },
-    { EINVAL, "not-a-file", "it is no regular file" },
+    { EINVAL, "not-a-file", "it is neither a file nor a directory" },
+    { EOVERFLOW, "too-large", "there is more in it than a tool can hold" },
     { EMFILE, "too-many", "too many files are open at once" },
     { ENFILE, "too-many", "too many files are open at once" },
 };

@@ -69,9 +69,23 @@ char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count
 bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
                              bool parents);
 
-/* The unified diff of two texts with 3 lines around each change, at most `lines_max`. */
-void nacre_tool_diff(struct nacre_text *out, const char *path, const char *before,
-                     size_t before_count, const char *after, size_t after_count,
-                     size_t lines_max);
+/* The unified diff of two texts with 3 lines around each change, at most `lines_max`;
+ * what it counts is all of it. */
+struct nacre_changes {
+    size_t added, removed;
+};
+struct nacre_changes nacre_tool_diff(struct nacre_text *out, const char *path,
+                                     const char *before, size_t before_count,
+                                     const char *after, size_t after_count,
+                                     size_t lines_max);
+
+/* What lies in a directory, by name, without "." and "..". */
+struct nacre_entry {
+    const char *name;
+    enum { NACRE_ENTRY_OTHER, NACRE_ENTRY_FILE, NACRE_ENTRY_DIRECTORY, NACRE_ENTRY_LINK } kind;
+};
+#define NACRE_ENTRIES_MAX ((size_t)1 << 20)
+/* False with errno; EOVERFLOW: over NACRE_ENTRIES_MAX. */
+bool nacre_tool_list(const char *path, struct nacre_entry **ret_entries, size_t *ret_count);
 
 #endif

@@ -22,6 +22,7 @@ struct line {
 struct side {
     struct line *lines;
     long count;
+    bool crlf; /* every line end is one */
 };
 
 /* Lines left to right of what was, top to bottom of what is. */
@@ -37,7 +38,7 @@ struct search {
 
 static struct side split(const char *bytes, size_t count)
 {
-    struct side side = { 0 };
+    struct side side = { .crlf = true };
     long room = 0;
 
     for (size_t at = 0; at < count;) {
@@ -56,6 +57,7 @@ static struct side split(const char *bytes, size_t count)
         }
         side.lines[side.count++] =
             (struct line){ .bytes = bytes + at, .count = length, .hash = hash };
+        side.crlf &= !newline || (length > 1 && newline[-1] == '\r');
         at += length;
     }
     return side;
@@ -165,6 +167,8 @@ static void compare(const struct search *search, struct box box)
 struct output {
     struct nacre_text *text;
     size_t lines, lines_max, left_out;
+    struct nacre_changes changes;
+    bool crlf;
 };
 
 static bool may_add(struct output *out)
@@ -182,10 +186,12 @@ static void add_line(struct output *out, char mark, const struct line *line)
     size_t count = line->count;
     bool ends = count > 0 && line->bytes[count - 1] == '\n';
 
+    out->changes.added += mark == '+';
+    out->changes.removed += mark == '-';
     if (!may_add(out))
         return;
     nacre_text_add(out->text, &mark, 1);
-    nacre_text_add_shown(out->text, line->bytes, count - ends);
+    nacre_text_add_shown(out->text, line->bytes, count - ends - (ends && out->crlf));
     nacre_text_add(out->text, "\n", 1);
     if (!ends && may_add(out))
         nacre_text_addf(out->text, "\\ No newline at end of file\n");
@@ -268,9 +274,10 @@ static void add_hunks(const struct search *search, struct output *out)
     }
 }
 
-void nacre_tool_diff(struct nacre_text *out, const char *path, const char *before,
-                     size_t before_count, const char *after, size_t after_count,
-                     size_t lines_max)
+struct nacre_changes nacre_tool_diff(struct nacre_text *out, const char *path,
+                                     const char *before, size_t before_count,
+                                     const char *after, size_t after_count,
+                                     size_t lines_max)
 {
     struct search search = { .before = split(before, before_count),
                              .after = split(after, after_count) };
@@ -278,6 +285,8 @@ void nacre_tool_diff(struct nacre_text *out, const char *path, const char *befor
     long total = search.before.count + search.after.count, cost = WORK_MAX / (total + 1);
     size_t room;
 
+    /* Where all ends are alike they say nothing. */
+    output.crlf = search.before.crlf && search.after.crlf;
     search.cost_max = cost > COST_MAX ? COST_MAX : cost < COST_MIN ? COST_MIN : cost;
     room = (size_t)(2 * search.cost_max + 3);
     search.forward = (long *)nacre_arena(room * sizeof(long)) + search.cost_max + 1;
@@ -294,4 +303,5 @@ void nacre_tool_diff(struct nacre_text *out, const char *path, const char *befor
     add_hunks(&search, &output);
     if (output.left_out > 0)
         nacre_text_addf(out, "... %zu more lines of the diff\n", output.left_out);
+    return output.changes;
 }
