@@ -70,8 +70,8 @@ char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count
 bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
                              bool parents);
 
-/* The unified diff of two texts with 3 lines around each change, at most `lines_max`;
- * what it counts is all of it. */
+/* The unified diff of two texts with 3 lines around each change, to be read: at most
+ * `lines_max` lines, each cut at 2000 bytes.  What it counts is all of it. */
 struct nacre_changes {
     size_t added, removed;
 };

@@ -11,6 +11,7 @@
 #define COST_MIN 16
 #define WORK_MAX ((long)64 << 20)
 #define AROUND 3
+#define LINE_SHOWN_MAX 2000
 
 struct line {
     const char *bytes;
@@ -183,15 +184,18 @@ static bool may_add(struct output *out)
 
 static void add_line(struct output *out, char mark, const struct line *line)
 {
-    size_t count = line->count;
-    bool ends = count > 0 && line->bytes[count - 1] == '\n';
+    bool ends = line->count > 0 && line->bytes[line->count - 1] == '\n';
+    size_t count = line->count - ends - (ends && out->crlf);
+    size_t shown = count > LINE_SHOWN_MAX ? LINE_SHOWN_MAX : count;
 
     out->changes.added += mark == '+';
     out->changes.removed += mark == '-';
     if (!may_add(out))
         return;
     nacre_text_add(out->text, &mark, 1);
-    nacre_text_add_shown(out->text, line->bytes, count - ends - (ends && out->crlf));
+    nacre_text_add_shown(out->text, line->bytes, shown);
+    if (shown < count)
+        nacre_text_addf(out->text, " [... %zu more bytes in this line]", count - shown);
     nacre_text_add(out->text, "\n", 1);
     if (!ends && may_add(out))
         nacre_text_addf(out->text, "\\ No newline at end of file\n");
