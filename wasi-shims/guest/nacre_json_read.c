@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nacre_json.h"
+#include "nacre_words.h"
 
 struct reader {
     const char *start, *at, *end;
@@ -128,6 +129,7 @@ static const char *string_end(struct reader *reader, bool *ret_plain)
     const char *at = reader->at, *end = reader->end;
 
     *ret_plain = true;
+    at += nacre_words_json(at, (size_t)(end - at));
     while (at < end) {
         unsigned char byte = (unsigned char)*at;
         size_t length = 1;
@@ -147,6 +149,8 @@ static const char *string_end(struct reader *reader, bool *ret_plain)
                 return fail(reader, at, "not UTF-8");
         }
         at += length;
+        if (byte == '\\' || byte >= 0x80)
+            at += nacre_words_json(at, (size_t)(end - at));
     }
     return fail(reader, end, "the string has no end");
 }

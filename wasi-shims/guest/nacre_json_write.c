@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "nacre_json.h"
+#include "nacre_words.h"
 
 /* A value that was read and one that a tool built around it. */
 #define WRITE_DEPTH_MAX (2 * NACRE_JSON_DEPTH_MAX)
@@ -15,8 +16,14 @@ static void add_escape(struct nacre_text *out, unsigned char byte)
 {
     static const char hex[] = "0123456789abcdef", shown[] = "0123456789ABCDEF";
     static const char letters[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
-    const char *letter = byte ? strchr(letters, byte) : NULL;
+    const char *letter = NULL;
 
+    if (byte == '\n') {
+        nacre_text_add(out, "\\n", 2);
+        return;
+    }
+    if (byte)
+        letter = strchr(letters, byte);
     if (letter)
         nacre_text_add(out, (const char[]){ '\\', names[letter - letters] }, 2);
     else if (byte < 0x20)
@@ -35,7 +42,7 @@ static void add_string(struct nacre_text *out, const char *text, size_t count)
 
     add_word(out, "\"");
     while (text < end) {
-        const char *at = text;
+        const char *at = text + nacre_words_json(text, (size_t)(end - text));
 
         while (at < end) {
             unsigned char byte = (unsigned char)*at;
@@ -47,6 +54,7 @@ static void add_string(struct nacre_text *out, const char *text, size_t count)
                 length = nacre_utf8_length(at, (size_t)(end - at));
                 if (length == 0)
                     break;
+                at += nacre_words_json(at + length, (size_t)(end - at) - length);
             }
             at += length;
         }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nacre_json.h"
+#include "nacre_words.h"
 
 static void make_room(struct nacre_text *text, size_t count)
 {
@@ -87,7 +88,7 @@ size_t nacre_utf8_length(const char *bytes, size_t count)
 /* How many bytes from here on can be shown as they are. */
 static size_t plain(const char *bytes, size_t count)
 {
-    size_t done = 0;
+    size_t done = nacre_words_shown(bytes, count);
 
     while (done < count) {
         unsigned char byte = (unsigned char)bytes[done];
@@ -102,8 +103,31 @@ static size_t plain(const char *bytes, size_t count)
                 break;
         }
         done += length;
+        /* Behind a tab or a letter that is not ASCII there may be much that is. */
+        if (byte >= 0x80 || byte < 0x20)
+            done += nacre_words_shown(bytes + done, count - done);
     }
     return done;
+}
+
+size_t nacre_utf8_wrong(const char *bytes, size_t count)
+{
+    size_t wrong = 0, at = 0;
+
+    while (at < count) {
+        size_t length;
+
+        while (count - at >= 8 && !(nacre_word_at(bytes + at) & NACRE_WORD_HIGH))
+            at += 8;
+        length = nacre_utf8_length(bytes + at, count - at);
+        if (length == 0 && at < count) {
+            /* A character that the end cut is not wrong. */
+            wrong += count - at >= 4;
+            length = 1;
+        }
+        at += length;
+    }
+    return wrong;
 }
 
 size_t nacre_text_add_shown(struct nacre_text *text, const char *bytes, size_t count)

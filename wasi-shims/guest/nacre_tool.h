@@ -81,9 +81,15 @@ struct nacre_changes nacre_tool_diff(struct nacre_text *out, const char *path,
                                      size_t lines_max);
 
 /* What lies in a directory, by name, without "." and "..". */
+enum nacre_entry_kind {
+    NACRE_ENTRY_OTHER,
+    NACRE_ENTRY_FILE,
+    NACRE_ENTRY_DIRECTORY,
+    NACRE_ENTRY_LINK,
+};
 struct nacre_entry {
     const char *name;
-    enum { NACRE_ENTRY_OTHER, NACRE_ENTRY_FILE, NACRE_ENTRY_DIRECTORY, NACRE_ENTRY_LINK } kind;
+    enum nacre_entry_kind kind;
 };
 #define NACRE_ENTRIES_MAX ((size_t)1 << 20)
 /* False with errno; EOVERFLOW: over NACRE_ENTRIES_MAX. */

@@ -16,7 +16,8 @@ struct list {
     size_t count, room;
 };
 
-static bool add(struct list *list, const char *name, size_t length, int kind)
+static bool add(struct list *list, const char *name, size_t length,
+                enum nacre_entry_kind kind)
 {
     char *copy;
 
@@ -44,7 +45,7 @@ static bool add(struct list *list, const char *name, size_t length, int kind)
 }
 
 #ifdef __wasi__
-static int kind_of(__wasi_filetype_t type)
+static enum nacre_entry_kind kind_of(__wasi_filetype_t type)
 {
     return type == __WASI_FILETYPE_REGULAR_FILE    ? NACRE_ENTRY_FILE
            : type == __WASI_FILETYPE_DIRECTORY     ? NACRE_ENTRY_DIRECTORY

@@ -41,7 +41,7 @@ static void add_name(const char *name)
     }
 }
 
-static void add_details(const char *path, int kind)
+static void add_details(const char *path, enum nacre_entry_kind kind)
 {
     static const char letters[] = { [NACRE_ENTRY_OTHER] = '?', [NACRE_ENTRY_FILE] = '-',
                                     [NACRE_ENTRY_DIRECTORY] = 'd', [NACRE_ENTRY_LINK] = 'l' };
@@ -76,7 +76,8 @@ static void add_target(const char *path)
 }
 
 /* `shown` is the path below the directory that was asked for. */
-static void add_entry(struct listing *listing, const char *path, const char *shown, int kind)
+static void add_entry(struct listing *listing, const char *path, const char *shown,
+                      enum nacre_entry_kind kind)
 {
     if (listing->detailed)
         add_details(path, kind);
@@ -127,7 +128,7 @@ static void list(struct listing *listing, const char *path, const char *shown, u
         }
         entry_path = joined(path, entries[i].name);
         entry_shown = joined(shown, entries[i].name);
-        add_entry(listing, entry_path, entry_shown, (int)entries[i].kind);
+        add_entry(listing, entry_path, entry_shown, entries[i].kind);
         if (entries[i].kind == NACRE_ENTRY_DIRECTORY && depth < listing->depth)
             list(listing, entry_path, entry_shown, depth + 1);
     }

@@ -180,17 +180,5 @@ struct kind kind_of(const char *bytes, size_t count)
 
 bool looks_binary(const char *bytes, size_t count)
 {
-    size_t wrong = 0, at = 0;
-
-    if (memchr(bytes, '\0', count))
-        return true;
-    while (at < count) {
-        size_t length = nacre_utf8_length(bytes + at, count - at);
-
-        /* A character that the end of the sample cut is not wrong. */
-        if (length == 0 && count - at >= 4)
-            wrong++;
-        at += length ? length : 1;
-    }
-    return wrong > count / 3;
+    return memchr(bytes, '\0', count) || nacre_utf8_wrong(bytes, count) > count / 3;
 }

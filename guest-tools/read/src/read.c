@@ -28,8 +28,9 @@ struct window {
     bool full;        /* no more fit */
     bool open;        /* the line being read has bytes already */
     uint64_t line_bytes;
+    const char *start; /* of the line: where it was read, or `kept_bytes` */
     size_t kept;
-    char start[LINE_BYTES_MAX + 4];
+    char kept_bytes[LINE_BYTES_MAX + 4];
 
     uint64_t cut_lines, crlf, lf;
     size_t escaped;
@@ -94,7 +95,7 @@ static bool wanted(const struct window *window)
 
 static void line_part(struct window *window, const char *bytes, size_t count)
 {
-    size_t room = sizeof window->start - 1 - window->kept;
+    size_t room = sizeof window->kept_bytes - 1 - window->kept;
 
     window->open = true;
     if (!wanted(window))
@@ -102,8 +103,17 @@ static void line_part(struct window *window, const char *bytes, size_t count)
     window->line_bytes += count;
     if (count > room)
         count = room;
-    memcpy(window->start + window->kept, bytes, count);
+    memcpy(window->kept_bytes + window->kept, bytes, count);
+    window->start = window->kept_bytes;
     window->kept += count;
+}
+
+/* A whole line that need not be kept. */
+static void line_whole(struct window *window, const char *bytes, size_t count)
+{
+    window->start = bytes;
+    window->kept = count;
+    window->line_bytes = count;
 }
 
 static void line_end(struct window *window, bool newline)
@@ -122,13 +132,45 @@ static void line_end(struct window *window, bool newline)
     window->kept = 0;
 }
 
+/* Passes over lines that are not shown, eight bytes at a time, and stops short of the
+ * first that is. */
+static size_t lines_skip(struct window *window, const char *bytes, size_t count)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+    bool behind = window->full || window->line > window->last;
+    size_t done = 0;
+
+    if (!behind && window->line >= window->first)
+        return 0;
+    for (; count - done >= 8; done += 8) {
+        uint64_t word, lines;
+
+        memcpy(&word, bytes + done, sizeof word);
+        word ^= 0x0a0a0a0a0a0a0a0au;
+        lines = (uint64_t)__builtin_popcountll(~(((word & low) + low) | word | low));
+        if (!behind && window->line + lines >= window->first)
+            break;
+        window->line += lines;
+    }
+    if (done > 0)
+        window->open = bytes[done - 1] != '\n';
+    return done;
+}
+
 static void chunk_add(struct window *window, const char *bytes, size_t count)
 {
     while (count > 0) {
-        const char *newline = memchr(bytes, '\n', count);
-        size_t length = newline ? (size_t)(newline - bytes) : count;
+        size_t skipped = lines_skip(window, bytes, count), length;
+        const char *newline;
 
-        line_part(window, bytes, length);
+        bytes += skipped;
+        count -= skipped;
+        newline = memchr(bytes, '\n', count);
+        length = newline ? (size_t)(newline - bytes) : count;
+        if (newline && !window->open && length <= LINE_BYTES_MAX)
+            line_whole(window, bytes, length);
+        else if (length > 0)
+            line_part(window, bytes, length);
         if (newline) {
             line_end(window, true);
             length++;
