@@ -81,7 +81,7 @@ size_t nacre_text_add_shown(struct nacre_text *text, const char *bytes, size_t c
 
 /* How many bytes the first character has; 0: that is no UTF-8, or nothing. */
 size_t nacre_utf8_length(const char *bytes, size_t count);
-/* How many bytes are no UTF-8; the last three, which an end may have cut, are not told. */
+/* How many bytes are no UTF-8, but for the last three: an end may have cut them. */
 size_t nacre_utf8_wrong(const char *bytes, size_t count);
 
 #endif

@@ -406,7 +406,8 @@ static struct nacre_json *value_read(struct reader *reader, struct nacre_json *v
         if (reader->depth == NACRE_JSON_DEPTH_MAX)
             return fail(reader, reader->at, "nested too deeply");
         reader->depth++;
-        read = *reader->at == '{' ? object_read(reader, value) : array_read(reader, value);
+        read = *reader->at == '{' ? object_read(reader, value)
+                                  : array_read(reader, value);
         reader->depth--;
         return read;
     case '"':
@@ -422,8 +423,8 @@ static struct nacre_json *value_read(struct reader *reader, struct nacre_json *v
     }
 }
 
-struct nacre_json *nacre_json_read(const char *bytes, size_t count, const char **ret_fault,
-                                   size_t *ret_offset)
+struct nacre_json *nacre_json_read(const char *bytes, size_t count,
+                                   const char **ret_fault, size_t *ret_offset)
 {
     struct reader reader = { .start = bytes, .at = bytes, .end = bytes + count };
     struct nacre_json *value = nacre_json_new(NACRE_JSON_NULL);

@@ -24,16 +24,15 @@ static void add_escape(struct nacre_text *out, unsigned char byte)
     }
     if (byte)
         letter = strchr(letters, byte);
-    if (letter)
+    if (letter) {
         nacre_text_add(out, (const char[]){ '\\', names[letter - letters] }, 2);
-    else if (byte < 0x20)
-        nacre_text_add(out,
-                       (const char[]){ '\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15] },
-                       6);
-    else
-        nacre_text_add(out,
-                       (const char[]){ '\\', '\\', 'x', shown[byte >> 4], shown[byte & 15] },
-                       5);
+    } else if (byte < 0x20) {
+        add_word(out, "\\u00");
+        nacre_text_add(out, (const char[]){ hex[byte >> 4], hex[byte & 15] }, 2);
+    } else {
+        add_word(out, "\\\\x");
+        nacre_text_add(out, (const char[]){ shown[byte >> 4], shown[byte & 15] }, 2);
+    }
 }
 
 static void add_string(struct nacre_text *out, const char *text, size_t count)

@@ -143,9 +143,9 @@ size_t nacre_text_add_shown(struct nacre_text *text, const char *bytes, size_t c
         count -= good;
         if (count > 0) {
             unsigned char byte = (unsigned char)*bytes++;
+            const char shown[] = { '\\', 'x', hex[byte >> 4], hex[byte & 15] };
 
-            nacre_text_add(text, (const char[]){ '\\', 'x', hex[byte >> 4], hex[byte & 15] },
-                           4);
+            nacre_text_add(text, shown, sizeof shown);
             count--;
             escaped++;
         }

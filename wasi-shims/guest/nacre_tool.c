@@ -284,7 +284,8 @@ static const char *code_of(int number, const char **ret_words)
         *ret_words = faults[i].words
                          ? faults[i].words
                          : "refused by the sandbox's policy, which decides what may be "
-                           "reached; use a path inside the workspace, or ask for the right";
+                           "reached; use a path inside the workspace, or ask for the "
+                           "right";
         return faults[i].code;
     }
     *ret_words = strerror(number);

@@ -64,7 +64,8 @@ int nacre_tool_open_file(const char *path, struct stat *ret_info);
 /* A whole file, at most `bytes_max` (else: fails with too-large). */
 char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count);
 /* Replaces it as a whole or not at all: a new file beside it, then a rename; its parents
- * are made when `parents` says so, its mode is kept.  Links at the end of the path are
+ * are made when `parents` says so.  Its mode is kept where there are modes: preview1 has
+ * none, and there the new file has the host's default.  Links at the end of the path are
  * followed and stay.  False with errno, and nothing changed (but a directory on the way
  * to a denied path, once made, is one that the host lets nobody remove). */
 bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
@@ -93,6 +94,7 @@ struct nacre_entry {
 };
 #define NACRE_ENTRIES_MAX ((size_t)1 << 20)
 /* False with errno; EOVERFLOW: over NACRE_ENTRIES_MAX. */
-bool nacre_tool_list(const char *path, struct nacre_entry **ret_entries, size_t *ret_count);
+bool nacre_tool_list(const char *path, struct nacre_entry **ret_entries,
+                     size_t *ret_count);
 
 #endif

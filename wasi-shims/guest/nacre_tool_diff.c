@@ -227,7 +227,8 @@ static void hunk_end(const struct search *search, long *x, long *y)
     }
 }
 
-static void add_hunk(const struct search *search, struct output *out, const struct box *box)
+static void add_hunk(const struct search *search, struct output *out,
+                     const struct box *box)
 {
     long x = box->left, y = box->top;
     long was = box->right - box->left, is = box->bottom - box->top;

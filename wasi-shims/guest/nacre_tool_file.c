@@ -19,8 +19,9 @@
 
 noreturn static void too_large(const char *path, size_t bytes_max)
 {
-    nacre_tool_fail("too-large", "%s is over %zu bytes, the most that is read as a whole.",
-                    path, bytes_max);
+    nacre_tool_fail("too-large",
+                    "%s is over %zu bytes, the most that is read as a whole.", path,
+                    bytes_max);
 }
 
 int nacre_tool_open_file(const char *path, struct stat *ret_info)
@@ -201,7 +202,8 @@ static bool write_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
-static bool replace(const char *path, const struct stat *old, const char *bytes, size_t count)
+static bool replace(const char *path, const struct stat *old, const char *bytes,
+                    size_t count)
 {
     char *beside;
     int fd = beside_open(path, &beside), number;
@@ -213,7 +215,9 @@ static bool replace(const char *path, const struct stat *old, const char *bytes,
 #ifndef __wasi__
     done = done && (!old || fchmod(fd, old->st_mode & 0777) == 0);
 #else
-    (void)old; /* preview1 has no modes: the host keeps that of what is replaced */
+    /* NEEDSWORK: preview1 has no modes, so a script that is replaced is no longer
+     * executable.  Only the host could keep that. */
+    (void)old;
 #endif
     done = close(fd) == 0 && done;
     done = done && rename(beside, path) == 0;
@@ -225,7 +229,8 @@ static bool replace(const char *path, const struct stat *old, const char *bytes,
     return done;
 }
 
-bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count, bool parents)
+bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
+                             bool parents)
 {
     char **made = NULL;
     struct stat info;

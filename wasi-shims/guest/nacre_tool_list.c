@@ -31,7 +31,8 @@ static bool add(struct list *list, const char *name, size_t length,
     if (list->count == list->room) {
         size_t room = list->room ? list->room * 2 : 64;
 
-        list->entries = nacre_arena_grow(list->entries, list->room * sizeof *list->entries,
+        list->entries = nacre_arena_grow(list->entries,
+                                         list->room * sizeof *list->entries,
                                          room * sizeof *list->entries);
         list->room = room;
     }
@@ -111,7 +112,8 @@ static int by_name(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-bool nacre_tool_list(const char *path, struct nacre_entry **ret_entries, size_t *ret_count)
+bool nacre_tool_list(const char *path, struct nacre_entry **ret_entries,
+                     size_t *ret_count)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK), number;
     struct list list = { 0 };

@@ -73,8 +73,9 @@ static struct edit edit_read(const struct nacre_json *object, const char *all)
                          .all = nacre_tool_flag(object, all, false) };
 
     if (edit.old_text.count == 0)
-        nacre_tool_fail("bad-arguments", "old_text is empty: to fill a new file use write, "
-                        "to add text replace what stands before it by both.");
+        nacre_tool_fail("bad-arguments",
+                        "old_text is empty: to fill a new file use write, to add text "
+                        "replace what stands before it by both.");
     if (edit.old_text.count == edit.new_text.count &&
         memcmp(edit.old_text.bytes, edit.new_text.bytes, edit.old_text.count) == 0)
         nacre_tool_fail("no-change", "old_text and new_text are the same.");
@@ -166,8 +167,9 @@ static struct span changed(struct span file, const struct changes *changes)
         const struct change *change = &changes->list[i];
 
         if (change->at < at)
-            nacre_tool_fail("overlap", "Edits %zu and %zu overlap in line %zu; nothing was "
-                            "changed. Make one edit of them.",
+            nacre_tool_fail("overlap",
+                            "Edits %zu and %zu overlap in line %zu; nothing was changed. "
+                            "Make one edit of them.",
                             changes->list[i - 1].edit, change->edit,
                             line_of(file, change->at));
         nacre_text_add(&out, file.bytes + at, change->at - at);
@@ -191,9 +193,9 @@ static void tell(const char *path, struct span before, struct span after,
 
     nacre_tool_say("Edited ");
     nacre_text_add_shown(nacre_tool_content(), path, strlen(path));
-    nacre_tool_say(": %zu replacement%s, %zu line%s added, %zu removed.\n", changes->count,
-                   changes->count == 1 ? "" : "s", lines.added, lines.added == 1 ? "" : "s",
-                   lines.removed);
+    nacre_tool_say(": %zu replacement%s, %zu line%s added, %zu removed.\n",
+                   changes->count, changes->count == 1 ? "" : "s", lines.added,
+                   lines.added == 1 ? "" : "s", lines.removed);
     nacre_text_add(nacre_tool_content(), diff.bytes, diff.count);
     nacre_tool_set("path", nacre_json_text(path));
     nacre_tool_set("replacements", nacre_json_number((int64_t)changes->count));

@@ -129,7 +129,8 @@ static const char *which(size_t number)
     return text.bytes;
 }
 
-void fail_no_match(struct span file, const struct edit *edit, size_t number, const char *path)
+void fail_no_match(struct span file, const struct edit *edit, size_t number,
+                   const char *path)
 {
     struct span from = { 0 };
     size_t line = nearest(file, edit->old_text, &from);

@@ -43,8 +43,12 @@ static void add_name(const char *name)
 
 static void add_details(const char *path, enum nacre_entry_kind kind)
 {
-    static const char letters[] = { [NACRE_ENTRY_OTHER] = '?', [NACRE_ENTRY_FILE] = '-',
-                                    [NACRE_ENTRY_DIRECTORY] = 'd', [NACRE_ENTRY_LINK] = 'l' };
+    static const char letters[] = {
+        [NACRE_ENTRY_OTHER] = '?',
+        [NACRE_ENTRY_FILE] = '-',
+        [NACRE_ENTRY_DIRECTORY] = 'd',
+        [NACRE_ENTRY_LINK] = 'l',
+    };
     char when[32];
     struct stat info;
     struct tm parts;
@@ -56,7 +60,8 @@ static void add_details(const char *path, enum nacre_entry_kind kind)
     if (!gmtime_r(&info.st_mtime, &parts) ||
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
         snprintf(when, sizeof when, "?");
-    nacre_tool_say("%c %12llu %20s  ", letters[kind], (unsigned long long)info.st_size, when);
+    nacre_tool_say("%c %12llu %20s  ", letters[kind], (unsigned long long)info.st_size,
+                   when);
 }
 
 static void add_target(const char *path)
@@ -103,7 +108,8 @@ static char *joined(const char *start, const char *name)
     return path;
 }
 
-static void list(struct listing *listing, const char *path, const char *shown, uint64_t depth)
+static void list(struct listing *listing, const char *path, const char *shown,
+                 uint64_t depth)
 {
     struct nacre_entry *entries;
     size_t count;
@@ -143,9 +149,11 @@ static void tell_rest(const struct listing *listing, const char *path)
 {
     if (listing->shown == 0 && listing->cut == 0) {
         add_shown(path);
-        nacre_tool_say(listing->hidden > 0 ? " shows nothing; all: true shows %llu hidden.\n"
-                                           : " is empty.\n",
-                       (unsigned long long)listing->hidden);
+        if (listing->hidden > 0)
+            nacre_tool_say(" shows nothing; all: true shows %llu hidden.\n",
+                           (unsigned long long)listing->hidden);
+        else
+            nacre_tool_say(" is empty.\n");
     }
     if (listing->cut > 0)
         nacre_tool_say("[%llu entries shown, at least %llu more; raise limit or name a "

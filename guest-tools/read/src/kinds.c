@@ -71,6 +71,7 @@ static void jpeg_size(struct bytes file, struct kind *kind)
 
     while (file.count - at >= 9) {
         unsigned char marker = file.at[at + 1];
+        uint32_t length;
 
         if (file.at[at] != 0xff)
             return;
@@ -88,9 +89,10 @@ static void jpeg_size(struct bytes file, struct kind *kind)
             kind->width = big(file.at + at + 7, 2);
             return;
         }
-        if (big(file.at + at + 2, 2) < 2 || big(file.at + at + 2, 2) + 2 > file.count - at)
+        length = big(file.at + at + 2, 2);
+        if (length < 2 || length + 2 > file.count - at)
             return;
-        at += 2 + big(file.at + at + 2, 2);
+        at += 2 + length;
     }
 }
 

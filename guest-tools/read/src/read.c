@@ -277,9 +277,10 @@ static struct nacre_json *base64(const char *bytes, size_t count)
 
     for (; at < count; at += 3) {
         size_t left = count - at;
-        uint32_t word = (uint32_t)in[at] << 16 | (left > 1 ? (uint32_t)in[at + 1] << 8 : 0) |
-                        (left > 2 ? in[at + 2] : 0);
+        uint32_t word = (uint32_t)in[at] << 16;
 
+        word |= left > 1 ? (uint32_t)in[at + 1] << 8 : 0;
+        word |= left > 2 ? in[at + 2] : 0;
         out[put++] = letters[word >> 18];
         out[put++] = letters[word >> 12 & 63];
         out[put++] = left > 1 ? letters[word >> 6 & 63] : '=';
@@ -336,9 +337,10 @@ static struct kind image_kind(const struct file *file)
     size_t count = file->count, got;
 
     memcpy(header, file->bytes, count);
-    while (count < HEADER_BYTES_MAX && (got = read_some(file->fd, file->path, header + count,
-                                                        HEADER_BYTES_MAX - count)) > 0)
+    do {
+        got = read_some(file->fd, file->path, header + count, HEADER_BYTES_MAX - count);
         count += got;
+    } while (got > 0 && count < HEADER_BYTES_MAX);
     return kind_of(header, count);
 }
 

@@ -39,7 +39,8 @@ int main(void)
     lines = lines_in(content->text, content->length);
     nacre_tool_say("%s ", there ? "Replaced" : "Created");
     nacre_text_add_shown(nacre_tool_content(), path, strlen(path));
-    nacre_tool_say(": %zu bytes, %zu line%s", content->length, lines, lines == 1 ? "" : "s");
+    nacre_tool_say(": %zu bytes, %zu line%s", content->length, lines,
+                   lines == 1 ? "" : "s");
     if (there)
         nacre_tool_say(" (%llu bytes before)", (unsigned long long)info.st_size);
     nacre_tool_say(".");
