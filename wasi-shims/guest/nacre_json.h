@@ -1,6 +1,7 @@
 #ifndef NACRE_JSON_H
 #define NACRE_JSON_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +27,7 @@ struct nacre_json {
     const char *text; /* of a string (may hold NUL: see length), or of a number as it was
                          written: big ones lose nothing */
     size_t length;
-    const char *key;  /* in an object */
+    const char *key;  /* in an object; has no NUL in it */
     struct nacre_json *first, *last, *next; /* of an array's or object's values */
     size_t count;
 };
@@ -54,12 +55,16 @@ struct nacre_json *nacre_json_at(const struct nacre_json *array, size_t index);
 int64_t nacre_json_int(const struct nacre_json *value, int64_t otherwise);
 bool nacre_json_is_true(const struct nacre_json *value);
 
-/* As text: indent 0 is one line.  From the arena, with a NUL behind it. */
+/* As text: indent 0 is one line.  From the arena, with a NUL behind it.  What is no UTF-8
+ * in a string is written as the text \xNN: the whole is JSON whatever was put in. */
 char *nacre_json_write(const struct nacre_json *value, int indent, size_t *ret_count);
 
-/* The arena, for a tool's own use too; never NULL. */
+/* The arena, for a tool's own use too; never NULL, not zeroed.  `old_bytes` is what the
+ * block was asked or grown for; the old pointer is gone, as with realloc(). */
 void *nacre_arena(size_t bytes);
 void *nacre_arena_grow(void *block, size_t old_bytes, size_t new_bytes);
+/* All of it back: for tests, which live for many calls. */
+void nacre_arena_reset(void);
 
 /* Text that grows, from the arena; a NUL is always behind it. */
 struct nacre_text {
@@ -69,7 +74,14 @@ struct nacre_text {
 void nacre_text_add(struct nacre_text *text, const char *bytes, size_t count);
 void nacre_text_addf(struct nacre_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Invalid UTF-8 becomes \xNN, control characters but \n and \t too. */
-void nacre_text_add_shown(struct nacre_text *text, const char *bytes, size_t count);
+void nacre_text_addv(struct nacre_text *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+/* Invalid UTF-8 becomes \xNN, control characters but \n and \t too: how many bytes. */
+size_t nacre_text_add_shown(struct nacre_text *text, const char *bytes, size_t count);
+
+/* How many bytes the first character has; 0: that is no UTF-8, or nothing. */
+size_t nacre_utf8_length(const char *bytes, size_t count);
+/* How many bytes are no UTF-8, but for the last three: an end may have cut them. */
+size_t nacre_utf8_wrong(const char *bytes, size_t count);
 
 #endif

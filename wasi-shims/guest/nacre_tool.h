@@ -43,6 +43,8 @@ const char *nacre_tool_path(const char *path);
 void nacre_tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 struct nacre_text *nacre_tool_content(void);
 void nacre_tool_set(const char *key, struct nacre_json *value);
+/* A content block behind the text, such as an image. */
+void nacre_tool_block(struct nacre_json *block);
 
 /* Writes the answer; main() returns it. */
 int nacre_tool_answer(void);
@@ -56,16 +58,43 @@ noreturn void nacre_tool_fail(const char *code, const char *format, ...)
  * and say that the sandbox's policy decides that. */
 noreturn void nacre_tool_fail_errno(const char *doing, const char *path);
 
+/* A regular file for reading; else the tool ends with an error. */
+struct stat;
+int nacre_tool_open_file(const char *path, struct stat *ret_info);
 /* A whole file, at most `bytes_max` (else: fails with too-large). */
 char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count);
 /* Replaces it as a whole or not at all: a new file beside it, then a rename; its parents
- * are made when `parents` says so, its mode is kept.  False with errno. */
+ * are made when `parents` says so.  Its mode is kept where there are modes: preview1 has
+ * none, and there the new file has the host's default.  Links at the end of the path are
+ * followed and stay.  False with errno, and nothing changed (but a directory on the way
+ * to a denied path, once made, is one that the host lets nobody remove). */
 bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
                              bool parents);
 
-/* The unified diff of two texts with 3 lines around each change, at most `lines_max`. */
-void nacre_tool_diff(struct nacre_text *out, const char *path, const char *before,
-                     size_t before_count, const char *after, size_t after_count,
-                     size_t lines_max);
+/* The unified diff of two texts with 3 lines around each change, to be read: at most
+ * `lines_max` lines, each cut at 2000 bytes.  What it counts is all of it. */
+struct nacre_changes {
+    size_t added, removed;
+};
+struct nacre_changes nacre_tool_diff(struct nacre_text *out, const char *path,
+                                     const char *before, size_t before_count,
+                                     const char *after, size_t after_count,
+                                     size_t lines_max);
+
+/* What lies in a directory, by name, without "." and "..". */
+enum nacre_entry_kind {
+    NACRE_ENTRY_OTHER,
+    NACRE_ENTRY_FILE,
+    NACRE_ENTRY_DIRECTORY,
+    NACRE_ENTRY_LINK,
+};
+struct nacre_entry {
+    const char *name;
+    enum nacre_entry_kind kind;
+};
+#define NACRE_ENTRIES_MAX ((size_t)1 << 20)
+/* False with errno; EOVERFLOW: over NACRE_ENTRIES_MAX. */
+bool nacre_tool_list(const char *path, struct nacre_entry **ret_entries,
+                     size_t *ret_count);
 
 #endif
