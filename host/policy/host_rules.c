@@ -140,7 +140,7 @@ enum nacre_status nacre_host_rules_load(const char *path,
                                         struct nacre_host_rules **ret_rules,
                                         struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf buf = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
     NACRE_AUTO(nacre_node_guard) struct nacre_node *root = NULL;
     NACRE_AUTO(nacre_host_rules_guard)
     struct nacre_host_rules *rules = calloc(1, sizeof(*rules));

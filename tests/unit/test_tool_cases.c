@@ -231,7 +231,7 @@ static void expect_known_keys(const struct nacre_node *mapping, const char *know
 
 static void run_case(const char *tool, const char *path)
 {
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(NACRE_YAML_BYTES_MAX);
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(NACRE_DOCUMENT_BYTES_MAX);
     NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
     NACRE_AUTO(nacre_node_guard) struct nacre_node *root = NULL;
     const struct nacre_node *files, *expect;
