@@ -127,7 +127,7 @@ static enum nacre_status add_worker(scmp_filter_ctx filter, struct nacre_error *
 {
     static const int clones[] = { SCMP_SYS(clone), SCMP_SYS(clone3) };
     enum nacre_status status;
-    int ioctl_code, send_code;
+    int ioctl_code, send_code, mode_code;
 
     for (size_t i = 0; i < NACRE_COUNT(worker_fcntls); i++) {
         int code = seccomp_rule_add(
@@ -149,6 +149,11 @@ static enum nacre_status add_worker(scmp_filter_ctx filter, struct nacre_error *
         SCMP_A3(SCMP_CMP_EQ, MSG_NOSIGNAL | MSG_DONTWAIT), SCMP_A4(SCMP_CMP_EQ, 0));
     if (send_code < 0)
         return rule_fail(err, send_code, "the rule for sendto");
+    /* A file that replaces another gets its mode: never set-id or sticky bits. */
+    mode_code = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fchmod), 1,
+                                 SCMP_A1(SCMP_CMP_MASKED_EQ, ~(scmp_datum_t)0777, 0));
+    if (mode_code < 0)
+        return rule_fail(err, mode_code, "the rule for fchmod");
     status = add_calls(filter, SCMP_ACT_ALLOW, worker_calls, NACRE_COUNT(worker_calls),
                        err);
     if (status != NACRE_OK)

@@ -135,7 +135,7 @@ static const struct call harmless[] = {
     { "dup", SYS_dup, { 2 } },
     { "dup3", SYS_dup3, { 2, 100, O_CLOEXEC } },
     { "chdir", SYS_chdir, { (long)"/" } },
-    { "fchmod", SYS_fchmod, { 100, 0700 } },
+    { "fchmod set-id", SYS_fchmod, { 100, 04700 } },
     { "fchmodat", SYS_fchmodat, { 100, (long)".", 0700 } },
     { "memfd_create", SYS_memfd_create, { (long)"x", 0 } },
     { "epoll_create1", SYS_epoll_create1, { 0 } },

@@ -426,10 +426,32 @@ static void a_filter_that_blocks_openat2_leaves_the_walk(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* A tool replaces a script by a new file and a rename: preview1 has no chmod. */
+static void a_file_that_replaces_another_has_its_mode(void **state)
+{
+    struct guest *guest = *state;
+    struct stat info;
+    uint32_t made;
+
+    guest_start(guest);
+    assert_int_equal(fchmodat(guest->in_fd, "file", 04750, 0), 0);
+    assert_int_equal(guest_open(guest, GUEST_IN, "new", 0, P1_OFLAG_CREAT,
+                                P1_RIGHT_FD_WRITE, &made), P1_SUCCESS);
+    assert_int_equal(guest_close(guest, made), P1_SUCCESS);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "new", GUEST_IN, "file"), P1_SUCCESS);
+    assert_int_equal(fstatat(guest->in_fd, "file", &info, AT_SYMLINK_NOFOLLOW), 0);
+    assert_int_equal(info.st_mode & 07777, 0750);
+    /* Where nothing was there, nothing is said of the mode. */
+    assert_int_equal(guest_rename(guest, GUEST_IN, "file", GUEST_IN, "else"), P1_SUCCESS);
+    assert_int_equal(fstatat(guest->in_fd, "else", &info, AT_SYMLINK_NOFOLLOW), 0);
+    assert_int_equal(info.st_mode & 07777, 0750);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_path_stays_below_its_mount),
+        TEST(a_file_that_replaces_another_has_its_mode),
         TEST(nothing_is_made_through_a_link_that_leads_out),
         TEST(a_directory_number_is_a_ceiling_too),
         TEST(the_root_mount_resolves_links_and_dots_against_itself),

