@@ -464,6 +464,16 @@ static enum nacre_status make_sandboxed(const struct making *making)
     return status == NACRE_OK ? make_shell(making, session->shell) : status;
 }
 
+/* The reader may have told it already. */
+static bool is_told(const struct nacre_config *config, struct nacre_place place)
+{
+    for (size_t i = 0; i < config->note_count; i++)
+        if (config->notes[i].place.line == place.line &&
+            config->notes[i].place.column == place.column)
+            return true;
+    return place.line == 0;
+}
+
 /* What is read and moves no wall of ours. */
 static void tell(const struct making *making, const struct nacre_agent_rules *agent)
 {
@@ -475,11 +485,11 @@ static void tell(const struct making *making, const struct nacre_agent_rules *ag
                            "under scope shared the docker, browser and prune settings of "
                            "a single agent do not apply");
     for (size_t i = 0; i < NACRE_COUNT(boxes); i++) {
-        if (boxes[i]->session_tools_visibility.place.line > 0)
+        if (!is_told(session->config, boxes[i]->session_tools_visibility.place))
             nacre_session_note(session, boxes[i]->session_tools_visibility.place,
                                "sessionToolsVisibility: no effect, nacre serves no "
                                "session tools");
-        if (boxes[i]->browser.place.line > 0)
+        if (!is_told(session->config, boxes[i]->browser.place))
             nacre_session_note(session, boxes[i]->browser.place,
                                "browser: no effect yet, nacre starts no browsers");
     }

@@ -88,7 +88,10 @@ static void openclaw(const struct nacre_agent_rules *agent, const struct spellin
 
     char id[NACRE_AGENT_ID];
 
-    if (agent)
+    if (agent && agent->listed) /* as OpenClaw has it; the place tells whose it is */
+        (void)snprintf(ret_key, NACRE_CONFIG_KEY, "agents.list[]%s%s",
+                       of_one[row->section], row->openclaw);
+    else if (agent)
         (void)snprintf(ret_key, NACRE_CONFIG_KEY, "agents.entries.%s%s%s",
                        nacre_text_show(id, sizeof(id), agent->id, strlen(agent->id)),
                        of_one[row->section], row->openclaw);

@@ -76,6 +76,34 @@ static void spell_fix(const struct nacre_policy *policy, char *fix, size_t size)
     }
 }
 
+/* "{path: P, permissions: ro}" as a bind of the dialect's: "P:P:ro", or with the words of
+ * config.yml. */
+static void spell_mount(const struct nacre_policy *policy, char *fix, size_t size)
+{
+    static const char rule[] = "capabilities.filesystem.mount_paths";
+    static const char head[] = "{path: ", middle[] = ", permissions: ";
+    const struct nacre_rule_alias *alias = find(policy, rule, strlen(rule), 0);
+    char *start = strstr(fix, head);
+    char *words = start ? strstr(start, middle) : NULL;
+    char *end = words ? strchr(words, '}') : NULL;
+    char path[200], made[512];
+    size_t length = end ? (size_t)(words - start) - strlen(head) : 0;
+
+    if (!alias || !end || length >= sizeof(path))
+        return;
+    (void)snprintf(path, sizeof(path), "%.*s", (int)length, start + strlen(head));
+    if (strcmp(last_part(alias->key), "mounts") == 0)
+        (void)snprintf(made, sizeof(made),
+                       "%.*s{source: %s, target: %s, mode: %.2s}%.40s",
+                       (int)(start - fix), fix, path, path, words + strlen(middle),
+                       end + 1);
+    else
+        (void)snprintf(made, sizeof(made), "%.*s\"%s:%s:%.2s\"%.40s",
+                       (int)(start - fix), fix, path, path, words + strlen(middle),
+                       end + 1);
+    (void)snprintf(fix, size, "%s", made);
+}
+
 void nacre_policy_spell(const struct nacre_policy *policy, char rule[64], char *fix,
                         size_t fix_size)
 {
@@ -95,6 +123,7 @@ void nacre_policy_spell(const struct nacre_policy *policy, char rule[64], char *
         (void)snprintf(fix, fix_size, "%s", alias->fix);
     else
         spell_fix(policy, fix, fix_size);
+    spell_mount(policy, fix, fix_size);
     if (strstr(fix, "spec."))
         (void)snprintf(fix, fix_size, "nothing in this file can say it; a policy of "
                                       "CKP's can (nacre convert --to ckp)");

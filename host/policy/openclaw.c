@@ -429,7 +429,8 @@ static enum nacre_status set_list(const struct nacre_reading *at,
 
     for (const struct nacre_node *child = node->first; child; child = child->next) {
         NACRE_AUTO(nacre_config_draft_clear)
-        struct nacre_config_draft draft = { .config = all->config };
+        struct nacre_config_draft draft = { .config = all->config,
+                                            .rules.listed = true };
         struct nacre_reading inner = nacre_reading_entry(at, index++);
         enum nacre_status status =
             add_agent(&inner, &nacre_openclaw_agent_schema, child, &draft, err);

@@ -519,6 +519,27 @@ static void the_change_that_flips_a_session_is_told(void **state)
     }
 }
 
+static void an_agent_of_the_older_list_is_told_by_it(void **state)
+{
+    NACRE_AUTO(nacre_config_guard) struct nacre_config *config =
+        config_of_two(NACRE_SCOPE_AGENT);
+    NACRE_AUTO(nacre_session_guard) struct nacre_session *session = NULL;
+    char rule[64] = "container.image", fix[256] = "";
+
+    (void)state;
+    config->agents[0].listed = true;
+    session = settle(config, "work", "x");
+    nacre_policy_spell(session->shell, rule, fix, sizeof(fix));
+    assert_string_equal(rule, "agents.list[].sandbox.docker.image");
+    (void)snprintf(rule, sizeof(rule), "capabilities.filesystem.mode");
+    (void)snprintf(fix, sizeof(fix),
+                   "add under spec.capabilities.filesystem.mount_paths: - {path: /a, "
+                   "permissions: rw}");
+    nacre_policy_spell(session->shell, rule, fix, sizeof(fix));
+    assert_string_equal(
+        fix, "add under agents.defaults.sandbox.docker.binds: - \"/a:/a:rw\"");
+}
+
 /* ---- where names lead ---- */
 
 static void a_resolver_or_fixed_answer_that_is_none_is_refused_by_its_key(void **state)
@@ -688,6 +709,11 @@ static void the_words_of_another_dialect_stand_in_for_ckps(void **state)
           "remove '/denied_paths' from denied_paths (line 3)", "sandbox.blocked_paths[0]",
           "remove '/denied_paths' from blocked_paths (line 3)" },
         { "request.mounts", "", "request.mounts", "" },
+        { "capabilities.filesystem.mode",
+          "add under spec.capabilities.filesystem.mount_paths: - {path: /a, permissions: "
+          "ro}; and more",
+          "capabilities.filesystem.mode",
+          "add under sandbox.mounts: - {source: /a, target: /a, mode: ro}; and more" },
         { "fuel", "x", "fuel", "x" },
         { "capabilities.secrets", "add under spec.capabilities.secrets: x: y",
           "capabilities.secrets",
@@ -724,6 +750,7 @@ int main(void)
         cmocka_unit_test(a_bind_that_can_not_be_is_an_error_at_its_place),
         cmocka_unit_test(a_home_that_nobody_has_is_an_error),
         cmocka_unit_test(the_change_that_flips_a_session_is_told),
+        cmocka_unit_test(an_agent_of_the_older_list_is_told_by_it),
         cmocka_unit_test(a_resolver_or_fixed_answer_that_is_none_is_refused_by_its_key),
         cmocka_unit_test(a_fixed_answer_is_judged_like_any),
         cmocka_unit_test(a_denial_names_the_key_that_its_reader_knows),

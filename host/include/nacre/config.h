@@ -117,6 +117,7 @@ struct nacre_box_rules {
 
 struct nacre_agent_rules {
     char *id; /* NULL: of all agents */
+    bool listed; /* written in the older agents.list */
     struct nacre_place place;
     struct nacre_rule workspace; /* the agent's own directory, as written */
     struct nacre_box_rules box;
