@@ -17,6 +17,7 @@ static void apply(struct patch_files *files, const struct patch_file *file)
     struct patch_entry *entry = patch_files_get(files, file->path), *target = entry;
     struct nacre_text after = { 0 };
     struct patch_fault fault = { 0 };
+    struct patch_text text;
 
     if (file->op == PATCH_ADD && entry->exists)
         nacre_tool_fail("exists", "%s is there already: update it, or delete it in the "
@@ -25,6 +26,8 @@ static void apply(struct patch_files *files, const struct patch_file *file)
         nacre_tool_fail("not-found", "%s is not there\nNo file was changed.",
                         entry->shown);
     if (file->op == PATCH_DELETE && file->hunk_count == 0) {
+        if (patch_split(entry->after, entry->after_count, &text))
+            entry->stats.removed += text.count;
         entry->exists = false;
         return;
     }

@@ -3,7 +3,8 @@
  * hostile: it is read with ceilings, and shown without bytes that a terminal or a model
  * could take for something else.
  */
-#include <stdio.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -217,6 +218,22 @@ static void tell_text(const char *bytes, size_t count, size_t max)
     nacre_tool_set("truncated", nacre_json_bool(cut < count));
 }
 
+/* Numbers that are beyond 64 bits or a double become texts: a reader that can't hold
+ * them would refuse the whole answer. */
+static void make_portable(struct nacre_json *value)
+{
+    bool is_whole;
+
+    for (struct nacre_json *at = value->first; at; at = at->next)
+        make_portable(at);
+    if (value->kind != NACRE_JSON_NUMBER)
+        return;
+    is_whole = strcspn(value->text, ".eE") >= value->length;
+    if (is_whole ? nacre_json_int(value, 0) != nacre_json_int(value, 1)
+                 : !isfinite(strtod(value->text, NULL)))
+        value->kind = NACRE_JSON_STRING;
+}
+
 static bool tell_json(const struct answer *answer, size_t max)
 {
     const char *fault;
@@ -230,8 +247,10 @@ static bool tell_json(const struct answer *answer, size_t max)
     }
     text = nacre_json_write(value, 2, &count);
     tell_text(text, count, max);
-    if (count <= max && answer->count <= JSON_STRUCTURED_MAX)
+    if (count <= max && answer->count <= JSON_STRUCTURED_MAX) {
+        make_portable(value);
         nacre_tool_set("json", value);
+    }
     return true;
 }
 

@@ -63,10 +63,14 @@ static struct nacre_json *parse(const struct source *source)
 
 /* ---- asking ---- */
 
-/* A value can be in one list only, and this one is the document's. */
+/* A value can be in one list only, and this one is the document's.  Numbers that are
+ * beyond 64 bits or a double become texts: a reader that can't hold them would refuse the
+ * whole answer. */
 static struct nacre_json *copy_of(const struct nacre_json *value)
 {
-    struct nacre_json *copy = nacre_json_new(value->kind), *inner;
+    bool is_text = value->kind == NACRE_JSON_NUMBER && !json_number_fits(value);
+    struct nacre_json *copy = nacre_json_new(is_text ? NACRE_JSON_STRING : value->kind);
+    struct nacre_json *inner;
 
     copy->text = value->text;
     copy->length = value->length;

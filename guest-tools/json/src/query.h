@@ -99,6 +99,8 @@ const char *found_pointer(const struct found *found);
 /* Numbers by their value, objects in any order.  Adds to *steps. */
 bool json_equal(const struct nacre_json *one, const struct nacre_json *other,
                 size_t *steps);
+/* In 64 bits, or a double. */
+bool json_number_fits(const struct nacre_json *number);
 /* -1, 0, 1; numbers only. */
 int json_compare_numbers(const struct nacre_json *one, const struct nacre_json *other);
 

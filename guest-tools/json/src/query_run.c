@@ -2,7 +2,7 @@
  * Evaluates a query.  Every value that is looked at is a step, and steps have a
  * ceiling: "$..*..*..*" on a small document is a bomb otherwise.
  */
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,11 +57,14 @@ static bool is_whole(const struct nacre_json *number)
 
 static double value_of(const struct nacre_json *number)
 {
-    char *text = nacre_arena(number->length + 1);
+    return strtod(number->text, NULL);
+}
 
-    memcpy(text, number->text, number->length);
-    text[number->length] = '\0';
-    return strtod(text, NULL);
+bool json_number_fits(const struct nacre_json *number)
+{
+    if (is_whole(number))
+        return nacre_json_int(number, 0) == nacre_json_int(number, 1);
+    return isfinite(value_of(number));
 }
 
 int json_compare_numbers(const struct nacre_json *one, const struct nacre_json *other)
