@@ -281,7 +281,7 @@ bool patch_apply(const struct patch_file *file, const char *before, size_t count
 {
     struct work work = { .file = file, .stats = stats, .fault = fault };
     struct output output = { .text = ret_after };
-    size_t place;
+    size_t place = 0;
 
     if (!patch_split(before, count, &work.text))
         return patch_fail(fault, "too-large", "%s has more than %zu lines",

@@ -360,7 +360,7 @@ static bool read_git(struct patch_reader *reader, struct header *header, bool *r
 bool patch_read_unified(struct patch_reader *reader)
 {
     struct patch_line line;
-    struct patch_file *file;
+    struct patch_file *file = NULL;
     bool has_lines;
 
     while (patch_peek(reader, &line)) {
