@@ -58,7 +58,12 @@ static void what_is_no_patch_is_refused_at_its_line(void **state)
         { "--- \"a\\q\"\n+++ a\n@@ -1 +1 @@\n-x\n+y\n", "bad-patch", "names no file" },
         { "--- \"a\\000\"\n+++ a\n@@ -1 +1 @@\n-x\n+y\n", "bad-patch", "names no file" },
         { "--- \"a\n+++ a\n@@ -1 +1 @@\n-x\n+y\n", "bad-patch", "names no file" },
+        { "--- a\n+++ a\n@@\n+\n\\ No newline at end of file\n", "bad-patch", "is no line" },
         { "diff --git a/x b/y\nnew file mode 100644\n", "bad-patch", "which file" },
+        { "diff --git a/x b/y\nrename from \nrename to y\n", "unsupported", "line 2: " },
+        { "diff --git a/x b/y\nrename from x\nrename to \"\n", "unsupported", "line 3: " },
+        { "--- /dev/null\n+++ b/\n@@ -0,0 +1 @@\n+x\n", "bad-patch", "there is no name" },
+        { "--- a/\n+++ b/x\n@@ -1 +1 @@\n-x\n+y\n", "bad-patch", "there is no name" },
         { "diff --git a/x b/x\nnew file mode 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+y\n",
           "bad-patch", "no side is /dev/null" },
         { "diff --git a/x b/x\nnew file mode 160000\n", "unsupported", "no links" },
@@ -83,6 +88,7 @@ static void what_is_no_patch_is_refused_at_its_line(void **state)
 static void a_nul_in_a_name_is_refused(void **state)
 {
     static const char text[] = BEGIN "*** Delete File: a\0b\n" END;
+    static const char quoted[] = "--- /dev/null\n+++ \"b/\0x\"\n@@ -0,0 +1 @@\n+y\n";
     static const char unified[] = "--- a\0b\n+++ a\0b\n@@ -1 +1 @@\n-x\n+y\n";
     struct patch_fault fault = { 0 };
     struct patch patch;
@@ -90,6 +96,7 @@ static void a_nul_in_a_name_is_refused(void **state)
     (void)state;
     assert_false(patch_read(text, sizeof(text) - 1, &patch, &fault));
     assert_false(patch_read(unified, sizeof(unified) - 1, &patch, &fault));
+    assert_false(patch_read(quoted, sizeof(quoted) - 1, &patch, &fault));
 }
 
 /* The first file of a patch applied; NULL with a code. */

@@ -10,14 +10,14 @@
 bool patch_split(const char *bytes, size_t count, struct patch_text *ret_text)
 {
     struct patch_text text = { 0 };
-    const char *at = bytes, *end = bytes + count, *stop;
+    const char *at = count > 0 ? bytes : "", *start = at, *end = at + count, *stop;
 
     for (; at < end; at = stop ? stop + 1 : end, text.count++)
         stop = memchr(at, '\n', (size_t)(end - at));
     if (text.count > PATCH_LINES_MAX)
         return false;
     text.lines = nacre_arena((text.count + 1) * sizeof(*text.lines));
-    at = bytes;
+    at = start;
     for (size_t i = 0; i < text.count; i++, at = stop + 1) {
         stop = memchr(at, '\n', (size_t)(end - at));
         text.lines[i] = (struct patch_line){ .text = at, .unended = !stop };

@@ -48,6 +48,8 @@ static char *unquote(const char *at, const char *end)
     int value;
 
     for (at++; at < end && *at != '"'; at++) {
+        if (!*at)
+            return NULL;
         if (*at != '\\') {
             *to++ = *at;
             continue;
@@ -131,6 +133,7 @@ static bool is_header(const struct patch_reader *reader)
 
 static bool read_extended(struct patch_reader *reader, struct header *header)
 {
+    const char *path = "";
     struct patch_line line;
 
     (void)patch_peek(reader, &line);
@@ -149,9 +152,11 @@ static bool read_extended(struct patch_reader *reader, struct header *header)
             return refuse(reader, &line, "only plain files are made, no links");
     }
     if (patch_starts(&line, "rename from "))
-        header->rename_from = read_path(&line, 12);
+        header->rename_from = path = read_path(&line, 12);
     if (patch_starts(&line, "rename to "))
-        header->rename_to = read_path(&line, 10);
+        header->rename_to = path = read_path(&line, 10);
+    if (!path)
+        return refuse(reader, &line, "names no file");
     patch_skip(reader);
     return true;
 }
@@ -175,6 +180,10 @@ static bool start_file(struct patch_reader *reader, const struct header *header,
     if (!file)
         return false;
     file->path = before->is_null ? after->path : before->path;
+    if (!file->path[0] || (!after->is_null && !after->path[0]))
+        return patch_fail(reader->fault, "bad-patch",
+                          "line %zu: behind \"a/\" or \"b/\" there is no name",
+                          file->from);
     file->executable = header->is_executable;
     if (op == PATCH_UPDATE && strcmp(before->path, after->path) != 0) {
         if (!header->rename_to)
@@ -244,6 +253,10 @@ static bool read_body(struct patch_reader *reader, struct patch_hunk *hunk,
 
     for (; patch_peek(reader, &line); patch_skip(reader)) {
         if (patch_starts(&line, "\\ ") && hunk->line_count > 0) {
+            if (hunk->lines[hunk->line_count - 1].length == 0)
+                return patch_fail(reader->fault, "bad-patch",
+                                  "line %zu: an empty line without its end is no line",
+                                  reader->number);
             hunk->lines[hunk->line_count - 1].unended = true;
             hunk->at_end = true;
             continue;
