@@ -1,6 +1,6 @@
 /*
- * Any bytes as a page: its text is no longer than a few times the page, and is UTF-8 where
- * the page is.  Any bytes as windows-1252 become UTF-8.
+ * Any bytes as a page: its text is no longer than a few times the page, and is UTF-8
+ * where the page is.  Any bytes as windows-1252 become UTF-8.
  */
 #include <assert.h>
 #include <stddef.h>

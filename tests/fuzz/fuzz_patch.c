@@ -56,7 +56,8 @@ static void check_file(const struct patch_file *file, const char *before, size_t
     assert(lines_of(after.bytes, after.count) + stats.removed ==
            lines_of(before, count) + stats.added);
     if (file->hunk_count == 0)
-        assert(after.count == count && (count == 0 || !memcmp(after.bytes, before, count)));
+        assert(after.count == count &&
+               (count == 0 || memcmp(after.bytes, before, count) == 0));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -71,7 +71,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct query_fault fault = { 0 };
     const char *why;
     size_t offset;
-    struct nacre_json *root = nacre_json_read(document.bytes, document.count, &why, &offset);
+    struct nacre_json *root = nacre_json_read(document.bytes, document.count, &why,
+                                              &offset);
     struct nacre_json *edits = nacre_json_read(rest.bytes, rest.count, &why, &offset);
 
     if (!root)

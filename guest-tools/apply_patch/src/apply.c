@@ -46,8 +46,9 @@ static void add_lines(struct nacre_text *text, const struct work *work, size_t f
                       size_t count)
 {
     for (size_t i = from; i < from + count && i < work->text.count; i++)
-        nacre_text_addf(text, "\n  %zu: %s", i + 1,
-                        patch_shown(work->text.lines[i].text, work->text.lines[i].length));
+        nacre_text_addf(
+            text, "\n  %zu: %s", i + 1,
+            patch_shown(work->text.lines[i].text, work->text.lines[i].length));
 }
 
 /* The hunk is nowhere: what comes nearest? */
@@ -101,9 +102,9 @@ static bool ambiguous(struct work *work, const struct patch_hunk *hunk)
     for (size_t i = 0; i < work->places.count && i < 5; i++)
         nacre_text_addf(&lines, "%s%zu", i ? ", " : "", work->places.at[i] + 1);
     return patch_fail(work->fault, "ambiguous",
-                      "%s: fits %zu places, at lines %s%s; add lines around it or \"@@ \" "
-                      "and a line above it that is there once", name_of(work, hunk),
-                      work->places.count, lines.bytes,
+                      "%s: fits %zu places, at lines %s%s; add lines around it or "
+                      "\"@@ \" and a line above it that is there once",
+                      name_of(work, hunk), work->places.count, lines.bytes,
                       work->places.count > 5 ? ", ..." : "");
 }
 
@@ -206,7 +207,8 @@ static bool place_hunk(struct work *work, const struct patch_hunk *hunk,
             first_behind(&work->anchors, &work->places);
         if (hunk->at_end && !keep_only(&work->places, work->text.count - count))
             work->places.count = 0;
-        if (places->count > 1 && !(hunk->at > 0 && keep_only(&work->places, hunk->at - 1)))
+        if (places->count > 1 &&
+            !(hunk->at > 0 && keep_only(&work->places, hunk->at - 1)))
             return ambiguous(work, hunk);
         if (places->count == 0)
             continue;

@@ -39,8 +39,9 @@ static bool read_added(struct patch_reader *reader, struct patch_file *file)
            !patch_is(&line, "")) {
         if (line.text[0] != '+')
             return patch_fail(reader->fault, "bad-patch",
-                              "line %zu: each line of a new file starts with '+', this is "
-                              "%s", reader->number, patch_shown(line.text, line.length));
+                              "line %zu: each line of a new file starts with '+', this "
+                              "is %s", reader->number,
+                              patch_shown(line.text, line.length));
         line.sign = '+';
         line.text++;
         line.length--;

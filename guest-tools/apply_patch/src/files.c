@@ -58,8 +58,8 @@ struct patch_entry *patch_files_get(struct patch_files *files, const char *path)
     struct stat stat;
 
     if (!shown)
-        nacre_tool_fail("denied", "%s is not below %s; a patch changes the workspace only",
-                        patch_shown(path, strlen(path)), root);
+        nacre_tool_fail("denied", "%s is not below %s; a patch changes the workspace "
+                        "only", patch_shown(path, strlen(path)), root);
     if (path[0] && path[strlen(path) - 1] == '/')
         nacre_tool_fail("bad-patch", "%s names a directory, not a file",
                         patch_shown(path, strlen(path)));
@@ -92,9 +92,12 @@ struct patch_entry *patch_files_get(struct patch_files *files, const char *path)
 
 static bool is_changed(const struct patch_entry *entry)
 {
-    return entry->exists != entry->existed ||
-           (entry->exists && (entry->after_count != entry->before_count ||
-                              memcmp(entry->after, entry->before, entry->after_count) != 0));
+    if (entry->exists != entry->existed)
+        return true;
+    if (!entry->exists)
+        return false;
+    return entry->after_count != entry->before_count ||
+           memcmp(entry->after, entry->before, entry->after_count) != 0;
 }
 
 /* Directories that were made, to be taken away again. */

@@ -36,8 +36,8 @@ static void apply(struct patch_files *files, const struct patch_file *file)
                      &fault))
         fail(&fault);
     if (file->op == PATCH_DELETE && after.count > 0)
-        nacre_tool_fail("no-match", "%s has more lines than the patch deletes\nNo file was "
-                        "changed.", entry->shown);
+        nacre_tool_fail("no-match", "%s has more lines than the patch deletes\nNo file "
+                        "was changed.", entry->shown);
     if (file->move_to) {
         target = patch_files_get(files, file->move_to);
         if (target->exists && target != entry)
@@ -115,8 +115,8 @@ static void tell(const struct patch_files *files, const struct patch *patch, boo
     }
     nacre_tool_say("%zu %s%s, +%zu -%zu lines", list->count,
                    list->count == 1 ? "file" : "files",
-                   is_dry ? " would be changed (dry run: nothing was)" : " changed", added,
-                   removed);
+                   is_dry ? " would be changed (dry run: nothing was)" : " changed",
+                   added, removed);
     for (size_t i = 0; i < patch->count; i++)
         if (patch->files[i].executable)
             nacre_tool_say("\n%s: made without the executable mode that the patch gives "

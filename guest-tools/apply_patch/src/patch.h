@@ -8,8 +8,8 @@
 #include "nacre_json.h"
 
 /*
- * A patch as it was read, whichever of the two formats it came in, and what becomes of one
- * file's bytes by it.  Nothing here touches a file; texts point into the patch.
+ * A patch as it was read, whichever of the two formats it came in, and what becomes of
+ * one file's bytes by it.  Nothing here touches a file; texts point into the patch.
  */
 #define PATCH_BYTES_MAX ((size_t)8 << 20)
 #define PATCH_FILE_BYTES_MAX ((size_t)16 << 20)
@@ -96,7 +96,8 @@ struct patch_reader {
 bool patch_peek(const struct patch_reader *reader, struct patch_line *ret_line);
 void patch_skip(struct patch_reader *reader);
 bool patch_starts(const struct patch_line *line, const char *prefix);
-bool patch_is(const struct patch_line *line, const char *text); /* but for spaces behind */
+/* But for spaces behind. */
+bool patch_is(const struct patch_line *line, const char *text);
 
 static inline bool patch_blank(char sign)
 {

@@ -45,7 +45,8 @@ const char *patch_shown(const char *text, size_t length)
 
 static size_t line_end(const struct patch_reader *reader)
 {
-    const char *end = memchr(reader->bytes + reader->at, '\n', reader->count - reader->at);
+    const char *end = memchr(reader->bytes + reader->at, '\n',
+                             reader->count - reader->at);
 
     return end ? (size_t)(end - reader->bytes) : reader->count;
 }

@@ -143,7 +143,8 @@ static bool read_extended(struct patch_reader *reader, struct header *header)
         return refuse(reader, &line, "copies are not made; add the file with its lines");
     if (patch_starts(&line, "GIT binary patch") || patch_starts(&line, "Binary files "))
         return refuse(reader, &line, "binary files can't be patched; use write");
-    if (patch_starts(&line, "new file mode ") || patch_starts(&line, "deleted file mode ")) {
+    if (patch_starts(&line, "new file mode ") ||
+        patch_starts(&line, "deleted file mode ")) {
         header->is_new |= line.text[0] == 'n';
         header->is_deleted |= line.text[0] == 'd';
         if (patch_is(&line, "new file mode 100755"))
@@ -175,7 +176,8 @@ static bool start_file(struct patch_reader *reader, const struct header *header,
     if ((header->is_new && op != PATCH_ADD) || (header->is_deleted && op != PATCH_DELETE))
         return patch_fail(reader->fault, "bad-patch",
                           "line %zu: the mode says that the file is %s, but no side is "
-                          "/dev/null", reader->number, header->is_new ? "new" : "deleted");
+                          "/dev/null", reader->number,
+                          header->is_new ? "new" : "deleted");
     file = patch_add_file(reader, op);
     if (!file)
         return false;
@@ -219,8 +221,8 @@ static bool bad_count(struct patch_reader *reader, const struct patch_hunk *hunk
         after += hunk->lines[i].sign != '-';
     }
     return patch_fail(reader->fault, "bad-patch",
-                      "line %zu: the numbers of lines in the hunk's header do not fit: up "
-                      "to line %zu it has %zu before and %zu after; correct them, or "
+                      "line %zu: the numbers of lines in the hunk's header do not fit: "
+                      "up to line %zu it has %zu before and %zu after; correct them, or "
                       "write \"@@\" without numbers", hunk->from, reader->number, before,
                       after);
 }
@@ -335,7 +337,7 @@ static bool read_bare(struct patch_reader *reader, const struct header *header,
     }
     if (!header->is_new && !header->is_deleted)
         return true;
-    /* "diff --git a/x b/x": the same name twice, which is all that tells where one ends. */
+    /* "diff --git a/x b/x": the same name twice, which alone tells where one ends. */
     half = git->length > 11 ? (git->length - 11 - 1) / 2 : 0;
     middle = half > 2 ? git->text + 11 + half : NULL;
     if (!middle || *middle != ' ' || git->text[11] == '"' ||
@@ -386,8 +388,8 @@ bool patch_read_unified(struct patch_reader *reader)
                 continue;
         } else if (patch_starts(&line, "@@ -")) {
             return patch_fail(reader->fault, "bad-patch",
-                              "line %zu: a hunk without \"--- file\" and \"+++ file\" above",
-                              reader->number);
+                              "line %zu: a hunk without \"--- file\" and \"+++ file\" "
+                              "above", reader->number);
         } else if (!is_header(reader)) {
             patch_skip(reader);
             continue;

@@ -50,7 +50,8 @@ static bool find_name(const char *text, size_t count, char ret_name[32])
 
 static bool find_meta(const char *bytes, size_t count, char ret_name[32])
 {
-    const char *at = bytes, *end = bytes + (count < META_BYTES ? count : META_BYTES), *stop;
+    const char *end = bytes + (count < META_BYTES ? count : META_BYTES);
+    const char *at = bytes, *stop;
 
     while ((at = memchr(at, '<', (size_t)(end - at)))) {
         stop = memchr(at, '>', (size_t)(end - at));

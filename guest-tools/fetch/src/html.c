@@ -1,6 +1,6 @@
 /*
- * Reads HTML that anybody wrote: nothing of it is trusted, and nothing is looked at twice.
- * What never ends (a comment, a script, a tag) ends with the page.
+ * Reads HTML that anybody wrote: nothing of it is trusted, and nothing is looked at
+ * twice.  What never ends (a comment, a script, a tag) ends with the page.
  */
 #include <stdio.h>
 #include <string.h>
@@ -58,9 +58,9 @@ static enum effect effect_of(const char *name)
         enum effect effect;
         const char *names; /* each between blanks */
     } effects[] = {
-        { EFFECT_BLOCK, " p h1 h2 h3 h4 h5 h6 ul ol dl table pre blockquote section article "
-                        "header footer nav aside main form fieldset figure address details hr "
-                        "body title " },
+        { EFFECT_BLOCK, " p h1 h2 h3 h4 h5 h6 ul ol dl table pre blockquote section "
+                        "article header footer nav aside main form fieldset figure "
+                        "address details hr body title " },
         { EFFECT_LINE, " div li tr dt dd option summary figcaption caption legend br " },
         { EFFECT_DROP, " script style iframe noembed noframes xmp " },
         { EFFECT_SKIP, " svg template math object " },

@@ -17,8 +17,8 @@ struct html_page {
 
 void html_read(const char *bytes, size_t count, struct html_page *ret_page);
 
-/* At "&": what the reference stands for, as UTF-8 in `ret_bytes` (at most 4), and how long
- * it is in all; 0: it is none. */
+/* At "&": what the reference stands for, as UTF-8 in `ret_bytes` (at most 4), and how
+ * long it is in all; 0: it is none. */
 size_t html_entity(const char *at, const char *end, char ret_bytes[4],
                    size_t *ret_byte_count);
 size_t html_utf8(uint32_t character, char ret_bytes[4]);
@@ -34,8 +34,8 @@ enum charset {
     CHARSET_OTHER,   /* said, and not known here */
 };
 
-/* By Content-Type's "charset=", a byte order mark, or a <meta> near the start.  The name as
- * it was said goes to `ret_name`. */
+/* By Content-Type's "charset=", a byte order mark, or a <meta> near the start.  The name
+ * as it was said goes to `ret_name`. */
 enum charset charset_find(const char *content_type, const char *bytes, size_t count,
                           bool is_html, char ret_name[32]);
 void charset_decode_cp1252(const char *bytes, size_t count, struct nacre_text *out);

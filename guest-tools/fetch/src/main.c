@@ -50,8 +50,8 @@ static const char *header_lines(const struct nacre_json *headers)
         if (at->kind != NACRE_JSON_STRING || strpbrk(at->key, ":\r\n ") || !at->key[0] ||
             memchr(at->text, '\n', at->length) || memchr(at->text, '\r', at->length) ||
             memchr(at->text, '\0', at->length))
-            nacre_tool_fail("bad-arguments", "headers: a name without \":\" and spaces, and "
-                            "a text of one line");
+            nacre_tool_fail("bad-arguments", "headers: a name without \":\" and spaces, "
+                            "and a text of one line");
         nacre_text_addf(&lines, "%s: %s\n", at->key, at->text);
     }
     return lines.bytes;
@@ -213,8 +213,8 @@ static void tell_text(const char *bytes, size_t count, size_t max)
     if (shown.count > 0 && shown.bytes[shown.count - 1] != '\n')
         nacre_tool_say("\n");
     if (cut < count)
-        nacre_tool_say("(cut: %zu of %zu bytes are shown; a larger max_bytes shows more)\n",
-                       cut, count);
+        nacre_tool_say("(cut: %zu of %zu bytes are shown; a larger max_bytes shows "
+                       "more)\n", cut, count);
     nacre_tool_set("truncated", nacre_json_bool(cut < count));
 }
 
@@ -238,7 +238,8 @@ static bool tell_json(const struct answer *answer, size_t max)
 {
     const char *fault;
     size_t offset, count;
-    struct nacre_json *value = nacre_json_read(answer->body, answer->count, &fault, &offset);
+    struct nacre_json *value = nacre_json_read(answer->body, answer->count, &fault,
+                                               &offset);
     char *text;
 
     if (!value) {
@@ -272,8 +273,8 @@ static void decode(struct answer *answer)
         charset = CHARSET_CP1252;
     }
     if (charset == CHARSET_OTHER)
-        nacre_tool_say("(charset %s is not known here: bytes that are no UTF-8 are shown as "
-                       "\\xNN)\n", name);
+        nacre_tool_say("(charset %s is not known here: bytes that are no UTF-8 are shown "
+                       "as \\xNN)\n", name);
     if (charset != CHARSET_CP1252)
         return;
     nacre_text_add(&text, "", 0);

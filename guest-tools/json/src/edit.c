@@ -58,8 +58,8 @@ static bool read_pointer(const char *bytes, size_t length, struct pointer *ret_p
     for (size_t at = 0; at < length; at++) {
         if (bytes[at] == '/') {
             if (ret_pointer->count == EDIT_DEPTH_MAX)
-                return fail(fault, "too-large", "%s is deeper than %d", ret_pointer->shown,
-                            EDIT_DEPTH_MAX);
+                return fail(fault, "too-large", "%s is deeper than %d",
+                            ret_pointer->shown, EDIT_DEPTH_MAX);
             if (at > 0)
                 *to++ = '\0';
             ret_pointer->tokens[ret_pointer->count++] = to;
@@ -68,8 +68,8 @@ static bool read_pointer(const char *bytes, size_t length, struct pointer *ret_p
         if (bytes[at] == '~') {
             at++;
             if (at == length || (bytes[at] != '0' && bytes[at] != '1'))
-                return fail(fault, "bad-pointer", "%s: \"~\" is written ~0, \"/\" in a key "
-                            "~1", ret_pointer->shown);
+                return fail(fault, "bad-pointer", "%s: \"~\" is written ~0, \"/\" in a "
+                            "key ~1", ret_pointer->shown);
             *to++ = bytes[at] == '0' ? '~' : '/';
             continue;
         }
@@ -102,8 +102,8 @@ static bool not_there(const struct nacre_json *value, const char *token,
     size_t count = 0;
 
     if (value->kind == NACRE_JSON_ARRAY)
-        return fail(fault, "not-found", "%s leads nowhere: the array has %zu values, no %s",
-                    pointer->shown, value->count, shown(token, strlen(token)));
+        return fail(fault, "not-found", "%s leads nowhere: the array has %zu values, no "
+                    "%s", pointer->shown, value->count, shown(token, strlen(token)));
     if (value->kind != NACRE_JSON_OBJECT)
         return fail(fault, "not-found", "%s leads nowhere: above %s there is neither an "
                     "object nor an array", pointer->shown, shown(token, strlen(token)));
@@ -427,8 +427,8 @@ bool edit_apply(struct nacre_json **root, const struct nacre_json *edits,
     return !is_too_deep(*root, fault);
 }
 
-static struct nacre_json *merged(struct nacre_json *target, const struct nacre_json *merge,
-                                 struct room *left)
+static struct nacre_json *merged(struct nacre_json *target,
+                                 const struct nacre_json *merge, struct room *left)
 {
     struct nacre_json *inner;
 

@@ -83,7 +83,8 @@ static struct nacre_json *copy_of(const struct nacre_json *value)
 }
 
 /* True: all of it fitted. */
-static bool tell_value(const struct found *found, bool is_only, struct nacre_json *results)
+static bool tell_value(const struct found *found, bool is_only,
+                       struct nacre_json *results)
 {
     struct nacre_text *text = nacre_tool_content();
     struct nacre_json *object = nacre_json_new(NACRE_JSON_OBJECT);
@@ -170,7 +171,8 @@ static void write_back(const struct source *source, const struct nacre_json *roo
         nacre_text_add(nacre_tool_content(), after.bytes, after.count);
         return;
     }
-    if (!is_same && !nacre_tool_replace_file(source->path, after.bytes, after.count, false))
+    if (!is_same &&
+        !nacre_tool_replace_file(source->path, after.bytes, after.count, false))
         nacre_tool_fail_errno("Writing", source->path);
     if (is_same) {
         nacre_tool_say("%s stays as it is\n", source->path);

@@ -65,7 +65,7 @@ static bool starts_name(char sign)
            (unsigned char)sign >= 0x80;
 }
 
-/* A string in either kind of quotes, read by the JSON reader once it is in double ones. */
+/* A string in either kind of quotes: the JSON reader reads it, in double ones. */
 static struct nacre_json *read_string(struct reader *reader)
 {
     char quote = here(reader);
@@ -120,8 +120,8 @@ static bool read_int(struct reader *reader, int64_t *ret_number)
         }
         reader->at++;
     }
-    if ((reader->text[from + is_negative] == '0' && reader->at > from + is_negative + 1) ||
-        (is_negative && number == 0)) {
+    if ((is_negative && number == 0) || (reader->text[from + is_negative] == '0' &&
+                                         reader->at > from + is_negative + 1)) {
         reader->at = from;
         return fail(reader, "a whole number has no zeros in front and no -0");
     }
@@ -201,8 +201,8 @@ static bool read_selector(struct reader *reader, struct selector *selector)
     if (sign == '-' || sign == ':' || is_digit(sign))
         return read_slice(reader, selector);
     if (sign == '(')
-        return fail(reader, "scripts in parentheses are not part of RFC 9535; a filter is "
-                    "[?@.a == 1]");
+        return fail(reader, "scripts in parentheses are not part of RFC 9535; a filter "
+                    "is [?@.a == 1]");
     return fail(reader, "in brackets stand 'name', *, a number, a slice such as 0:3, or "
                 "?filter");
 }
@@ -243,8 +243,8 @@ static bool read_shorthand(struct reader *reader, struct segment *segment)
         return true;
     }
     if (!starts_name(here(reader)))
-        return fail(reader, "behind \".\" a name or \"*\" was expected; other names stand "
-                    "in brackets and quotes: ['a-b']");
+        return fail(reader, "behind \".\" a name or \"*\" was expected; other names "
+                    "stand in brackets and quotes: ['a-b']");
     while (reader->at < reader->length &&
            (starts_name(here(reader)) || is_digit(here(reader))))
         reader->at++;
@@ -358,7 +358,8 @@ static bool read_comparison(struct reader *reader, enum comparison *ret_comparis
 }
 
 static struct expression *new_expression(enum expression_kind kind,
-                                         struct expression *left, struct expression *right)
+                                         struct expression *left,
+                                         struct expression *right)
 {
     struct expression *expression = nacre_arena(sizeof(*expression));
 
@@ -394,8 +395,9 @@ static struct expression *read_basic(struct reader *reader)
     if (!read_comparison(reader, &expression->comparison)) {
         if (here(reader) == '=')
             return fail(reader, "\"==\" compares; patterns (=~) are not supported");
-        return expression->one.query
-                   ? expression : fail(reader, "a literal alone says nothing; compare it");
+        if (!expression->one.query)
+            return fail(reader, "a literal alone says nothing; compare it");
+        return expression;
     }
     skip_blanks(reader);
     if (!read_operand(reader, &expression->other))

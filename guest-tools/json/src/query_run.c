@@ -73,7 +73,8 @@ int json_compare_numbers(const struct nacre_json *one, const struct nacre_json *
 
     if (is_whole(one) && is_whole(other)) {
         bool is_negative = one->text[0] == '-', other_is = other->text[0] == '-';
-        size_t length = one->length - is_negative, other_length = other->length - other_is;
+        size_t length = one->length - is_negative;
+        size_t other_length = other->length - other_is;
         const char *digits = one->text + is_negative, *others = other->text + other_is;
         int order;
 
@@ -117,7 +118,8 @@ bool json_equal(const struct nacre_json *one, const struct nacre_json *other,
         return compare_strings(one, other) == 0;
     mate = other->first;
     for (const struct nacre_json *at = one->first; at; at = at->next) {
-        if (one->kind == NACRE_JSON_OBJECT && (!mate || strcmp(mate->key, at->key) != 0)) {
+        if (one->kind == NACRE_JSON_OBJECT &&
+            (!mate || strcmp(mate->key, at->key) != 0)) {
             *steps += other->count;
             mate = nacre_json_get(other, at->key);
         }
@@ -310,8 +312,9 @@ bool query_run(const struct query *query, struct nacre_json *root,
     run_segments(&run, query, child(NULL, root, 0), ret_list);
     if (!spent(&run))
         return true;
-    *fault = (struct query_fault){ "too-large", "the query looks at too many values; make "
-                                                "it narrower" };
+    *fault = (struct query_fault){
+        "too-large", "the query looks at too many values; make it narrower",
+    };
     return false;
 }
 
