@@ -214,8 +214,10 @@ static void files_hunks_lines_and_bytes_have_ceilings(void **state)
 {
     struct nacre_text text = { 0 };
     struct patch_fault fault = { 0 };
+    struct patch_stats stats = { 0 };
     struct patch_text split;
     struct patch patch;
+    const char *code;
     char *lines = malloc(PATCH_LINES_MAX + 1);
 
     (void)state;
@@ -237,7 +239,14 @@ static void files_hunks_lines_and_bytes_have_ceilings(void **state)
     assert_false(patch_read(text.bytes, PATCH_BYTES_MAX + 1, &patch, &fault));
     assert_string_equal(fault.code, "too-large");
 
+    text = (struct nacre_text){ 0 };
+    nacre_text_addf(&text, "%s", UPDATE);
+    for (int i = 0; i < PATCH_HUNKS_MAX; i++)
+        nacre_text_addf(&text, "@@\n-%d\n", i);
+    nacre_text_addf(&text, "%s", END);
     memset(lines, '\n', PATCH_LINES_MAX + 1);
+    assert_null(apply(text.bytes, lines, PATCH_LINES_MAX, &stats, &code));
+    assert_string_equal(code, "too-large");
     assert_true(patch_split(lines, PATCH_LINES_MAX, &split));
     assert_false(patch_split(lines, PATCH_LINES_MAX + 1, &split));
     free(lines);

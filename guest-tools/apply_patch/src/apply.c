@@ -288,6 +288,11 @@ bool patch_apply(const struct patch_file *file, const char *before, size_t count
     if (!patch_split(before, count, &work.text))
         return patch_fail(fault, "too-large", "%s has more than %zu lines",
                           patch_shown(file->path, strlen(file->path)), PATCH_LINES_MAX);
+    if ((uint64_t)file->hunk_count * work.text.count > PATCH_WORK_MAX)
+        return patch_fail(fault, "too-large",
+                          "%s: %zu hunks in %zu lines are too many at once; split it",
+                          patch_shown(file->path, strlen(file->path)), file->hunk_count,
+                          work.text.count);
     for (size_t i = 0; i < file->hunk_count; i++) {
         if (!place_hunk(&work, &file->hunks[i], &place))
             return false;

@@ -14,7 +14,9 @@
 #define PATCH_BYTES_MAX ((size_t)8 << 20)
 #define PATCH_FILE_BYTES_MAX ((size_t)16 << 20)
 #define PATCH_FILES_MAX 500
-#define PATCH_HUNKS_MAX 2000 /* of one file: each is looked for in all of it */
+#define PATCH_HUNKS_MAX 2000 /* of one file */
+/* Hunks times lines of one file: each is looked for in all of it. */
+#define PATCH_WORK_MAX ((uint64_t)300000000)
 
 struct patch_line {
     const char *text; /* without its sign and its line's end */
