@@ -37,6 +37,7 @@ struct rx_dfa {
     uint32_t row_room, start;
     size_t read_since;          /* the cache was emptied, bytes */
     bool disabled;
+    bool can_revive; /* in the middle of a line, from nothing */
 };
 
 /* ---- classes of bytes that no instruction tells apart ---- */
@@ -56,6 +57,7 @@ static void classes_find(struct rx_dfa *dfa)
             static const int words[] = { '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a',
                                          'z' + 1, 0x80, 0xc0 };
 
+            dfa->can_revive |= inst->low == RX_NO_WORD_BEFORE;
             for (size_t e = 0; e < sizeof(words) / sizeof(words[0]); e++)
                 edges[words[e]] = true;
         }
@@ -155,7 +157,8 @@ static uint32_t items_put(struct rx_dfa *dfa)
         const struct rx_inst *inst = &dfa->program->insts[now->dense[i]];
 
         if (inst->op == RX_OP_ASSERT) {
-            if (inst->low == RX_LINE_START || inst->low == RX_NO_WORD_BEFORE)
+            if (inst->low == RX_LINE_START ||
+                (inst->low == RX_NO_WORD_BEFORE && dfa->context.word_before))
                 continue; /* decided already */
             waiting = true;
         } else if (inst->op != RX_OP_BYTES) {
@@ -224,7 +227,7 @@ static uint32_t state_of_now(struct rx_dfa *dfa)
     count = items_put(dfa);
     if (dfa->disabled || count == 0)
         return UNKNOWN;
-    if (count == 1)
+    if (count == 1 && !dfa->can_revive)
         return DEAD;
     if (2 * dfa->state_count > dfa->table_size && !table_grow(dfa))
         return UNKNOWN;

@@ -455,6 +455,7 @@ static bool parse_repeated(struct rx_parser *parser, struct rx_node **ret_node)
 {
     struct rx_node *item;
     uint32_t min, max;
+    size_t again;
     bool is;
 
     if (!parse_item(parser, &item))
@@ -476,9 +477,12 @@ static bool parse_repeated(struct rx_parser *parser, struct rx_node **ret_node)
     parser->at += (*ret_node)->lazy;
     rx_node_add(*ret_node, item);
     skip_blanks(parser);
+    again = here(parser);
     if (!read_quantifier(parser, &min, &max, &is))
         return false;
-    return is ? fault(parser, "a quantifier behind a quantifier: use a group") : true;
+    return is ? rx_fault(parser->error, again,
+                         "a quantifier behind a quantifier: use a group")
+              : true;
 }
 
 static bool parse_sequence(struct rx_parser *parser, struct rx_node **ret_node)

@@ -41,20 +41,20 @@ static enum verdict judge(enum rx_assert kind, struct rx_context context, int ne
 
     if (kind == RX_LINE_START)
         return context.line_start ? YES : NO;
-    if (kind == RX_NO_WORD_BEFORE)
-        return context.word_before ? NO : YES;
+    if (kind == RX_NO_WORD_BEFORE && context.word_before)
+        return NO;
     if (next < 0)
         return LATER;
-    switch (kind) {
-    case RX_LINE_END:
+    if (kind == RX_NO_WORD_BEFORE) /* a match does not begin inside of a character */
+        return (next & 0xc0) != 0x80 ? YES : NO;
+    if (kind == RX_LINE_END)
         return next == '\n' ? YES : NO;
-    case RX_WORD_EDGE:
-        return context.word_before != word_behind ? YES : NO;
-    case RX_NO_WORD_EDGE: /* and not inside of a character */
-        return context.word_before == word_behind && (next & 0xc0) != 0x80 ? YES : NO;
-    default:
+    if (kind == RX_NO_WORD_BEHIND)
         return word_behind ? NO : YES;
-    }
+    if (kind == RX_WORD_EDGE)
+        return context.word_before != word_behind ? YES : NO;
+    /* No edge, and not inside of a character either. */
+    return context.word_before == word_behind && (next & 0xc0) != 0x80 ? YES : NO;
 }
 
 bool rx_close(struct rx_stepper *stepper, struct rx_set *set, uint32_t from,

@@ -243,8 +243,7 @@ static void a_text_that_makes_a_state_of_each_byte_is_searched_all_the_same(void
     nacre_regex_disable(cached, true, false);
     nacre_regex_disable(simulated, true, true);
     assert_false(nacre_regex_next_line(cached, text, COUNT, 0, &one));
-    memcpy(text + COUNT - 22, "a012345678901234567890", 22);
-    memcpy(text + COUNT - 21, "ababababababababababc", 21);
+    memcpy(text + COUNT - 21, "babababababababababac", 21);
     assert_true(nacre_regex_next_line(cached, text, COUNT, 0, &one));
     assert_true(nacre_regex_next_line(simulated, text, COUNT, 0, &other));
     assert_int_equal(one.known_at, other.known_at);

@@ -83,7 +83,7 @@ static bool throw_item(struct words *words, int depth)
     static const char *const asserts[] = { "^", "$", "\\b", "\\B", "\\A", "\\z" };
     static const char *const groups[] = { "(", "(?:", "(?i:", "(?<n>", "(?-i:" };
     static const char *const many[] = { "+", "{2}", "{1,3}", "{2,}", "+?", "{1,2}?", "*",
-                                        "?", "{0,2}", "*?", "??", "{0}" };
+                                        "?", "{0,2}", "*?", "??" };
     static unsigned names;
     bool nullable = false;
 
@@ -196,19 +196,22 @@ static void check_text(struct judge *judge, struct nacre_regex *regex, const cha
         fail_msg("/%s/: a line behind the end", pattern);
 }
 
-static bool check_pattern(const struct words *thrown, bool caseless)
+static bool check_pattern(const struct words *thrown, bool caseless, bool word)
 {
     const char *pattern = thrown->text;
     struct nacre_regex_error error;
     struct nacre_regex *regex = nacre_regex_new(
-        pattern, strlen(pattern), caseless ? NACRE_REGEX_CASELESS : 0, &error);
+        pattern, strlen(pattern),
+        (caseless ? NACRE_REGEX_CASELESS : 0U) | (word ? NACRE_REGEX_WORD : 0U), &error);
+    char worded[2100];
     struct judge judge = { .context = pcre2_match_context_create(NULL),
                            .no_bounds = thrown->empty_rounds };
     struct words text;
     int code;
     size_t offset;
 
-    judge.code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+    (void)snprintf(worded, sizeof(worded), word ? "(?<!\\w)(?:%s)(?!\\w)" : "%s", pattern);
+    judge.code = pcre2_compile((PCRE2_SPTR)worded, PCRE2_ZERO_TERMINATED,
                                PCRE2_UTF | (caseless ? PCRE2_CASELESS : 0), &code, &offset,
                                NULL);
     if (!regex || !judge.code) {
@@ -243,7 +246,7 @@ static void thrown_patterns_match_as_pcre2_says(void **state)
         struct words pattern = { .count = 0 };
 
         throw_alternatives(&pattern, 3);
-        compiled += check_pattern(&pattern, dice(3) == 0);
+        compiled += check_pattern(&pattern, dice(3) == 0, dice(5) == 0);
     }
     assert_true(compiled > PATTERNS * 9 / 10);
 }
