@@ -204,7 +204,7 @@ bool nacre_regex_bounds(struct nacre_regex *regex, const char *text, size_t coun
         size_t start;
 
         /* The least preferred thread begins here, unless inside of a character. */
-        if (!found && (byte & 0xc0) != 0x80)
+        if (!found && (at == 0 || (byte & 0xc0) != 0x80))
             now[thread_count++] = (struct thread){ regex->program.start, at };
         thread_count = advance(regex, now, thread_count, context, byte, next, &ends, &start);
         if (ends) {

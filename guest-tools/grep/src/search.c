@@ -33,7 +33,9 @@ struct piece {
     size_t number, counted_to; /* of lines before counted_to */
     size_t printed_to, behind_left;
     size_t matches;
-    bool any_printed, skipping; /* a line that is too long */
+    bool any_printed;
+    bool has_gap;  /* lines that were not shown have left the buffer */
+    bool skipping; /* a line that is too long */
 };
 
 static bool fill(struct piece *piece)
@@ -150,7 +152,8 @@ static void show_match(struct piece *piece, const struct nacre_regex_line *line)
 
     show_behind(piece, line->start);
     at = lines_before(piece, line->start, search->before, piece->printed_to);
-    if (has_context && search->any_shown && (!piece->any_printed || at > piece->printed_to))
+    if (has_context && search->any_shown &&
+        (!piece->any_printed || piece->has_gap || at > piece->printed_to))
         nacre_text_add(nacre_tool_content(), "--\n", 3);
     while (at < line->start) {
         size_t end = scan_byte(piece->bytes, piece->count, at, '\n');
@@ -162,6 +165,7 @@ static void show_match(struct piece *piece, const struct nacre_regex_line *line)
     piece->printed_to = line->end < piece->count ? line->end + 1 : line->end;
     piece->behind_left = search->behind;
     piece->any_printed = search->any_shown = true;
+    piece->has_gap = false;
 }
 
 /* ---- searching ---- */
@@ -203,6 +207,7 @@ static void keep_rest(struct piece *piece)
         count_lines(piece, keep > piece->counted_to ? keep : piece->counted_to);
     if (piece->counted_to < keep)
         piece->counted_to = keep;
+    piece->has_gap |= keep > piece->printed_to;
     memmove(piece->search->buffer, piece->bytes + keep, piece->count - keep);
     piece->count -= keep;
     piece->counted_to -= keep;
