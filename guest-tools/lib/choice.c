@@ -56,15 +56,16 @@ void choice_add(struct choice *choice, const struct nacre_json *globs)
 bool choice_leaves_out(const struct choice *choice, const char *path, size_t count,
                        const char *name, bool is_directory)
 {
-    return ignore_judge(&choice->unwanted, path, count, name, is_directory) != IGNORE_NONE;
+    return ignore_judge(&choice->unwanted, path, count, name, is_directory) !=
+           IGNORE_NONE;
 }
 
 bool choice_has(const struct choice *choice, const char *path, size_t count,
                 const char *name, bool is_directory)
 {
     return !choice_leaves_out(choice, path, count, name, is_directory) &&
-           (choice->wanted.count == 0 ||
-            ignore_judge(&choice->wanted, path, count, name, is_directory) != IGNORE_NONE);
+           (choice->wanted.count == 0 || ignore_judge(&choice->wanted, path, count, name,
+                                                      is_directory) != IGNORE_NONE);
 }
 
 const char *choice_prefix(const char *path)

@@ -45,7 +45,8 @@ static const char *member(const char *at, const char *end, uint32_t *ret_point)
 }
 
 /* `at` is behind the [; behind the ] or NULL. */
-static const char *class_has(const char *at, const char *end, uint32_t point, bool *ret_has)
+static const char *class_has(const char *at, const char *end, uint32_t point,
+                             bool *ret_has)
 {
     bool negated = at < end && (*at == '!' || *at == '^'), has = false;
 
@@ -115,7 +116,8 @@ static bool take_stars(struct match *match, const char **glob, const char *path)
 }
 
 /* The item at `glob` against the path's next character; NULL: it does not match. */
-static const char *take_item(const struct match *match, const char *glob, const char **path)
+static const char *take_item(const struct match *match, const char *glob,
+                             const char **path)
 {
     uint32_t point, wanted;
     size_t length = take(*path, match->path_end, &point);
@@ -159,7 +161,8 @@ static bool try_again(struct match *match, const char **glob, const char **path)
     return true;
 }
 
-bool glob_matches(const char *glob, size_t glob_count, const char *path, size_t path_count)
+bool glob_matches(const char *glob, size_t glob_count, const char *path,
+                  size_t path_count)
 {
     struct match match = { .begin = glob, .end = glob + glob_count,
                            .path_end = path + path_count };

@@ -10,7 +10,8 @@
  * as it is.  A [ without its ] matches nothing.  Linear in pattern times path, whatever
  * the pattern.
  */
-bool glob_matches(const char *glob, size_t glob_count, const char *path, size_t path_count);
+bool glob_matches(const char *glob, size_t glob_count, const char *path,
+                  size_t path_count);
 
 /*
  * {a,b} written out, also nested; calls `each` for every glob that comes of it, at most

@@ -105,7 +105,8 @@ static bool rule_matches(const struct ignore_rule *rule, const char *text, size_
         return rule->count == count && memcmp(rule->glob, text, count) == 0;
     case IGNORE_ENDING:
         return rule->count - 1 <= count &&
-               memcmp(rule->glob + 1, text + count - (rule->count - 1), rule->count - 1) == 0;
+               memcmp(rule->glob + 1, text + count - (rule->count - 1),
+                      rule->count - 1) == 0;
     case IGNORE_GLOB:
         break;
     }

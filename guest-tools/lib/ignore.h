@@ -24,7 +24,7 @@ struct ignore_rules {
 
 enum ignore_verdict { IGNORE_NONE, IGNORE_LEFT_OUT, IGNORE_KEPT };
 
-/* `bytes` have to stay as long as the rules do.  False: no memory, or over 65536 rules. */
+/* `bytes` have to stay as long as the rules do.  False: no memory, or too many rules. */
 bool ignore_add_file(struct ignore_rules *rules, const char *bytes, size_t count);
 /* One line; nothing is added for comments and blank ones. */
 bool ignore_add_line(struct ignore_rules *rules, const char *line, size_t count);

@@ -7,8 +7,9 @@
 /* How common a byte is in text and source: the further behind, the more. */
 static unsigned commonness(uint8_t byte)
 {
-    static const char order[] = "Q@XZKVJ^~Y$WHGU&|B?!FMOD%jLNPR9CA8S7TIE63q+4'z5\\\"`}{][>"
-                                "<#2w:kx1v=0*;y/)(-,._gbfmhpudlcsrinoate ";
+    static const char order[] =
+        "Q@XZKVJ^~Y$WHGU&|B?!FMOD%jLNPR9CA8S7TIE63q+4'z5\\\"`}{][>"
+        "<#2w:kx1v=0*;y/)(-,._gbfmhpudlcsrinoate ";
     const char *place = byte >= 0x80 || byte == 0 ? NULL : strchr(order, byte);
 
     return place ? (unsigned)(place - order) + 2 : byte >= 0x80;
@@ -47,7 +48,8 @@ static bool is_letter(uint8_t byte)
     return byte >= 'a' && byte <= 'z';
 }
 
-static void table_add(struct literals *literals, unsigned index, unsigned at, uint8_t byte)
+static void table_add(struct literals *literals, unsigned index, unsigned at,
+                      uint8_t byte)
 {
     literals->low[at][byte & 15] |= (uint8_t)(1U << index);
     literals->high[at][byte >> 4] |= (uint8_t)(1U << index);
@@ -133,8 +135,8 @@ static inline lanes hits_of(const uint8_t *first, const uint8_t *second, lanes m
                      lanes_equal(lanes_or(lanes_load(second), masks[1]), values[1]));
 }
 
-static bool find_single(const struct literals *literals, const uint8_t *bytes, size_t count,
-                        size_t from, size_t *ret_at)
+static bool find_single(const struct literals *literals, const uint8_t *bytes,
+                        size_t count, size_t from, size_t *ret_at)
 {
     unsigned offset = literals->offset[0], second = literals->second;
     struct wanted one = wanted(literals, offset), other = wanted(literals, second);
@@ -144,8 +146,8 @@ static bool find_single(const struct literals *literals, const uint8_t *bytes, s
 
     for (; at + length + 2 * LANES <= count; at += 2 * LANES) {
         lanes low = hits_of(bytes + at + offset, bytes + at + second, masks, values);
-        lanes high = hits_of(bytes + at + LANES + offset, bytes + at + LANES + second, masks,
-                             values);
+        lanes high = hits_of(bytes + at + LANES + offset, bytes + at + LANES + second,
+                             masks, values);
 
         if (!lanes_any(lanes_or(low, high)))
             continue;

@@ -154,9 +154,9 @@ struct thread {
 
 /* One place in the line: the threads in order of preference go into `set`, what goes on
  * over the byte into `next`.  *ret_found: a match ends here. */
-static size_t advance(struct nacre_regex *regex, const struct thread *threads, size_t count,
-                      struct rx_context context, int byte, struct thread *ret_next,
-                      bool *ret_found, size_t *ret_start)
+static size_t advance(struct nacre_regex *regex, const struct thread *threads,
+                      size_t count, struct rx_context context, int byte,
+                      struct thread *ret_next, bool *ret_found, size_t *ret_start)
 {
     struct rx_set *set = &regex->bounds.now;
     size_t next_count = 0;
@@ -206,7 +206,8 @@ bool nacre_regex_bounds(struct nacre_regex *regex, const char *text, size_t coun
         /* The least preferred thread begins here, unless inside of a character. */
         if (!found && (at == 0 || (byte & 0xc0) != 0x80))
             now[thread_count++] = (struct thread){ regex->program.start, at };
-        thread_count = advance(regex, now, thread_count, context, byte, next, &ends, &start);
+        thread_count =
+            advance(regex, now, thread_count, context, byte, next, &ends, &start);
         if (ends) {
             found = true;
             *ret_start = start;

@@ -15,7 +15,8 @@ static size_t here(const struct rx_parser *parser)
 
 bool rx_code_point(struct rx_parser *parser, uint32_t *ret_point)
 {
-    size_t length = unicode_decode(parser->at, (size_t)(parser->end - parser->at), ret_point);
+    size_t length =
+        unicode_decode(parser->at, (size_t)(parser->end - parser->at), ret_point);
 
     if (length == 0)
         return rx_fault(parser->error, here(parser), "the pattern is not UTF-8");
@@ -29,10 +30,20 @@ static const struct {
     const char *name;
     const char *ranges; /* pairs */
 } posix_sets[] = {
-    { "alpha", "AZaz" }, { "digit", "09" }, { "alnum", "09AZaz" }, { "upper", "AZ" },
-    { "lower", "az" }, { "space", "\t\r  " }, { "blank", "\t\t  " }, { "punct", "!/:@[`{~" },
-    { "print", " ~" }, { "graph", "!~" }, { "cntrl", "\001\037\177\177" },
-    { "xdigit", "09AFaf" }, { "word", "09AZ__az" }, { "ascii", "\001\177" },
+    { "alpha", "AZaz" },
+    { "digit", "09" },
+    { "alnum", "09AZaz" },
+    { "upper", "AZ" },
+    { "lower", "az" },
+    { "space", "\t\r  " },
+    { "blank", "\t\t  " },
+    { "punct", "!/:@[`{~" },
+    { "print", " ~" },
+    { "graph", "!~" },
+    { "cntrl", "\001\037\177\177" },
+    { "xdigit", "09AFaf" },
+    { "word", "09AZ__az" },
+    { "ascii", "\001\177" },
 };
 
 static void add_pairs(struct unicode_set *set, const char *pairs)
@@ -127,10 +138,11 @@ static bool property(struct rx_parser *parser, bool negated, struct unicode_set 
         return rx_fault(parser->error, start, "\\p wants a property: \\p{L}");
     }
     if (!unicode_set_add_category(&own, name, count))
-        return rx_fault(parser->error, start,
-                        "\\p{%.*s}: only general categories are known (L, Lu, Ll, Lt, Lm, "
-                        "Lo, L&, M, N, Nd, P, S, Z, C, Any, ...)",
-                        (int)(count < 20 ? count : 20), name);
+        return rx_fault(
+            parser->error, start,
+            "\\p{%.*s}: only general categories are known (L, Lu, Ll, Lt, Lm, "
+            "Lo, L&, M, N, Nd, P, S, Z, C, Any, ...)",
+            (int)(count < 20 ? count : 20), name);
     if (negated)
         unicode_set_negate(&own);
     add_all(set, &own);
@@ -186,8 +198,8 @@ static bool number(struct rx_parser *parser, char letter, uint32_t *ret_point)
 /* ---- escapes ---- */
 
 /* Case is only of what was written out: \w and the like stay as they are. */
-static void add_cased(const struct rx_parser *parser, struct unicode_set *set, uint32_t low,
-                      uint32_t high)
+static void add_cased(const struct rx_parser *parser, struct unicode_set *set,
+                      uint32_t low, uint32_t high)
 {
     struct unicode_set own = { 0 };
 

@@ -81,8 +81,8 @@ struct alternatives {
     bool any;
 };
 
-static void add_sequence(struct compiler *compiler, struct alternatives *all, uint32_t low,
-                         uint32_t high)
+static void add_sequence(struct compiler *compiler, struct alternatives *all,
+                         uint32_t low, uint32_t high)
 {
     uint8_t lows[4], highs[4];
     size_t length = unicode_encode(low, lows);
@@ -135,7 +135,8 @@ static uint32_t compile_set(struct compiler *compiler, const struct unicode_set 
     for (size_t i = 0; i < set->count && !is_stopped(compiler); i++)
         add_range(compiler, &all, set->ranges[i].low, set->ranges[i].high);
     if (!all.any) /* nothing is in it, so nothing matches */
-        return emit(compiler, (struct rx_inst){ .op = RX_OP_BYTES, .low = 1, .next = next });
+        return emit(compiler,
+                    (struct rx_inst){ .op = RX_OP_BYTES, .low = 1, .next = next });
     return all.entry;
 }
 
@@ -150,7 +151,8 @@ static bool is_nullable(struct rx_node *node)
     is = node->kind != RX_ALT && node->kind != RX_SET;
     if (node->kind == RX_CAT || node->kind == RX_ALT)
         for (struct rx_node *child = node->first; child; child = child->next)
-            is = node->kind == RX_CAT ? is && is_nullable(child) : is || is_nullable(child);
+            is = node->kind == RX_CAT ? is && is_nullable(child)
+                                      : is || is_nullable(child);
     else if (node->kind == RX_REPEAT)
         is = node->min == 0 || is_nullable(node->first);
     node->nullable = is ? 1 : -1;
@@ -160,8 +162,8 @@ static bool is_nullable(struct rx_node *node)
 static uint32_t compile(struct compiler *compiler, const struct rx_node *node,
                         uint32_t next);
 
-static uint32_t compile_alternatives(struct compiler *compiler, const struct rx_node *node,
-                                     uint32_t next)
+static uint32_t compile_alternatives(struct compiler *compiler,
+                                     const struct rx_node *node, uint32_t next)
 {
     uint32_t entry = compile(compiler, node->last, next);
 
@@ -215,11 +217,13 @@ static uint32_t compile_assert(struct compiler *compiler, const struct rx_node *
                                                       .next = next });
 
     if (node->assert_kind == RX_LINE_END && (compiler->flags & NACRE_REGEX_CRLF))
-        return emit_split(compiler, entry, emit_bytes(compiler, '\r', '\r', entry), false);
+        return emit_split(compiler, entry, emit_bytes(compiler, '\r', '\r', entry),
+                          false);
     return entry;
 }
 
-static uint32_t compile(struct compiler *compiler, const struct rx_node *node, uint32_t next)
+static uint32_t compile(struct compiler *compiler, const struct rx_node *node,
+                        uint32_t next)
 {
     if (++compiler->work > WORK_MAX)
         compiler->too_large = true;

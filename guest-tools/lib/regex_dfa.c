@@ -117,6 +117,7 @@ void rx_dfa_free(struct rx_dfa *dfa)
 void rx_dfa_disable(struct rx_dfa *dfa)
 {
     dfa->disabled = true;
+    cache_empty(dfa);
 }
 
 static uint32_t hash_of(const uint32_t *items, uint32_t count)

@@ -178,7 +178,8 @@ static void lower(struct literals *literals)
                 literals->items[i].bytes[b] += 32;
 }
 
-bool rx_literals(const struct rx_node *tree, struct literals *ret_literals, bool *ret_exact)
+bool rx_literals(const struct rx_node *tree, struct literals *ret_literals,
+                 bool *ret_exact)
 {
     struct facts facts;
     const struct texts *held = &facts.held;

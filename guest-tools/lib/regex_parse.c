@@ -153,17 +153,20 @@ static const struct {
             "grep the result" },
     { "?!", "negative lookahead is not supported (it is not linear): search without it "
             "and leave lines out of the result" },
-    { "?<=", "lookbehind is not supported (it is not linear): match what is before, too" },
-    { "?<!", "negative lookbehind is not supported (it is not linear): search without it, "
-             "or use \\b" },
+    { "?<=",
+      "lookbehind is not supported (it is not linear): match what is before, too" },
+    { "?<!",
+      "negative lookbehind is not supported (it is not linear): search without it, "
+      "or use \\b" },
     { "?>", "atomic groups are not supported: write (?:...), nothing backtracks here" },
     { "?|", "branch reset groups are not supported: write (?:...)" },
     { "?(", "conditional groups are not supported: write an alternation" },
     { "?R", "recursion is not supported: patterns are regular" },
     { "?&", "subroutine calls are not supported: repeat the group's text" },
     { "?P>", "subroutine calls are not supported: repeat the group's text" },
-    { "?P=", "backreferences are not supported (they are not linear): write the text out, "
-             "or search for one side" },
+    { "?P=",
+      "backreferences are not supported (they are not linear): write the text out, "
+      "or search for one side" },
     { "*", "verbs such as (*SKIP) are not supported: nothing backtracks here" },
 };
 
@@ -233,7 +236,8 @@ static bool group_opening(struct rx_parser *parser, bool *ret_empty)
     if (starts(parser, "<") || starts(parser, "'"))
         return group_name(parser);
     if (parser->at < parser->end && *parser->at >= '0' && *parser->at <= '9')
-        return fault(parser, "subroutine calls are not supported: repeat the group's text");
+        return fault(parser,
+                     "subroutine calls are not supported: repeat the group's text");
     if (!group_options(parser))
         return false;
     *ret_empty = *parser->at == ')';
@@ -282,9 +286,10 @@ static bool refuse_escape(struct rx_parser *parser, size_t start)
     char letter = *parser->at;
 
     if ((letter >= '1' && letter <= '9') || letter == 'k' || letter == 'g')
-        return rx_fault(parser->error, start,
-                        "backreferences are not supported (they are not linear): write the "
-                        "text out, or search for one side");
+        return rx_fault(
+            parser->error, start,
+            "backreferences are not supported (they are not linear): write the "
+            "text out, or search for one side");
     if (letter > ' ' && letter < 0x7f)
         return rx_fault(parser->error, start,
                         "\\%c is not supported; \\Q...\\E or fixed text takes letters as "
@@ -357,8 +362,9 @@ static bool parse_item(struct rx_parser *parser, struct rx_node **ret_node)
         case '*':
         case '+':
         case '?':
-            return fault(parser, "nothing is before this quantifier; write \\ before it to "
-                                 "mean the character");
+            return fault(parser,
+                         "nothing is before this quantifier; write \\ before it to "
+                         "mean the character");
         default:
             break;
         }
@@ -396,8 +402,8 @@ static bool braces(const struct rx_parser *parser, uint32_t *ret_min, uint32_t *
     return at < parser->end && *at == '}';
 }
 
-static bool read_quantifier(struct rx_parser *parser, uint32_t *ret_min, uint32_t *ret_max,
-                            bool *ret_is)
+static bool read_quantifier(struct rx_parser *parser, uint32_t *ret_min,
+                            uint32_t *ret_max, bool *ret_is)
 {
     const char *behind = parser->at + 1;
     size_t start = here(parser);

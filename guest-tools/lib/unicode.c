@@ -198,7 +198,8 @@ size_t unicode_decode(const char *bytes, size_t count, uint32_t *ret_point)
             return 0;
         point = point << 6 | (at[i] & 0x3f);
     }
-    if (point < least[length] || point > UNICODE_MAX || (point >= 0xd800 && point < 0xe000))
+    if (point < least[length] || point > UNICODE_MAX ||
+        (point >= 0xd800 && point < 0xe000))
         return 0;
     *ret_point = point;
     return length;

@@ -51,9 +51,9 @@ struct walk {
 /* ---- opening ---- */
 
 #define FILE_RIGHTS (__WASI_RIGHTS_FD_READ | __WASI_RIGHTS_FD_SEEK)
-#define DIRECTORY_RIGHTS                                                               \
-    (__WASI_RIGHTS_FD_READDIR | __WASI_RIGHTS_PATH_OPEN | __WASI_RIGHTS_PATH_FILESTAT_GET | \
-     __WASI_RIGHTS_PATH_READLINK)
+#define DIRECTORY_RIGHTS                                                                 \
+    (__WASI_RIGHTS_FD_READDIR | __WASI_RIGHTS_PATH_OPEN |                                \
+     __WASI_RIGHTS_PATH_FILESTAT_GET | __WASI_RIGHTS_PATH_READLINK)
 
 static int open_at(int dir_fd, const char *name, bool directory)
 {
@@ -142,13 +142,14 @@ static bool grow(void **block, size_t *room, size_t wanted, size_t each)
     return true;
 }
 
-static bool add_item(struct walk *walk, struct frame *frame, const char *name, size_t count,
-                     uint8_t type)
+static bool add_item(struct walk *walk, struct frame *frame, const char *name,
+                     size_t count, uint8_t type)
 {
     struct item *item;
     char *kept;
 
-    if ((count == 1 && name[0] == '.') || (count == 2 && name[0] == '.' && name[1] == '.'))
+    if ((count == 1 && name[0] == '.') ||
+        (count == 2 && name[0] == '.' && name[1] == '.'))
         return true;
     if (name[0] == '.') {
         if (count == 4 && memcmp(name, ".git", 4) == 0) {
@@ -160,7 +161,8 @@ static bool add_item(struct walk *walk, struct frame *frame, const char *name, s
         if (!walk->options.hidden)
             return true;
     }
-    if (!grow((void **)&frame->names, &frame->names_room, frame->names_count + count + 1, 1) ||
+    if (!grow((void **)&frame->names, &frame->names_room, frame->names_count + count + 1,
+              1) ||
         !grow((void **)&frame->items, &frame->item_room, frame->item_count + 1,
               sizeof(*frame->items)))
         return false;
@@ -207,7 +209,8 @@ static bool list_some(struct walk *walk, struct frame *frame, __wasi_dircookie_t
 }
 
 /* Directories sort as if their slash were there: so do the paths below them. */
-static int compare_names(const char *names, const struct item *one, const struct item *other)
+static int compare_names(const char *names, const struct item *one,
+                         const struct item *other)
 {
     size_t least = one->count < other->count ? one->count : other->count;
     int order = memcmp(names + one->name, names + other->name, least);
@@ -267,7 +270,8 @@ static bool list_all(struct walk *walk, struct frame *frame)
 /* ---- rules ---- */
 
 /* What can't be read has no rules; what is over the limit has those of its start. */
-static void read_rules(int dir_fd, const char *name, struct ignore_rules *rules, char **text)
+static void read_rules(int dir_fd, const char *name, struct ignore_rules *rules,
+                       char **text)
 {
     int fd = open_at(dir_fd, name, false);
     size_t count = 0, room = 4096;
@@ -358,7 +362,8 @@ static struct frame *frame_add(struct walk *walk, int fd, size_t path_count)
         errno = ENOMEM;
         return NULL;
     }
-    walk->frames[walk->frame_count] = (struct frame){ .fd = fd, .path_count = path_count };
+    walk->frames[walk->frame_count] =
+        (struct frame){ .fd = fd, .path_count = path_count };
     walk->open_count += fd >= 0;
     return &walk->frames[walk->frame_count++];
 }

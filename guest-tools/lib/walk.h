@@ -8,8 +8,8 @@
  * followed, so no farm of them makes a tree endless.  Directories are opened relative to
  * the one above, without following, and at most WALK_OPEN_MAX are open at once.
  *
- * .gitignore and .ignore files are obeyed at every level, those above the root, too, up to
- * the directory that has a .git; an .ignore file's word goes before any .gitignore's.
+ * .gitignore and .ignore files are obeyed at every level, those above the root, too, up
+ * to the directory that has a .git; an .ignore file's word goes before any .gitignore's.
  * What is called .git is left out, unless it is the root or in its path.
  */
 #define WALK_OPEN_MAX 16

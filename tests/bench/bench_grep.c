@@ -2,7 +2,8 @@
  * grep over a tree: the guest tool in a warm engine, a fresh instance for each call, by
  * turns with the programs that are named behind it.
  *
- *     bench_grep ROW GREP.wasm DIRECTORY ARGUMENTS-JSON COUNT [ROW PROGRAM [ARG...] [+ ...]]
+ *     bench_grep ROW GREP.wasm DIRECTORY ARGUMENTS-JSON COUNT [ROW PROGRAM [ARG...] [+
+ * ...]]
  *
  * A row "ROW.output" says how many bytes the tool answered, so that a search that found
  * nothing is not taken for a fast one.
@@ -51,7 +52,8 @@ static void call(void *data)
 
     if (lseek(side->input_fd, 0, SEEK_SET) != 0)
         measure_die("the input does not begin again");
-    check(nacre_run(side->engine, side->policy, side->tool, &request, &result, &err), &err);
+    check(nacre_run(side->engine, side->policy, side->tool, &request, &result, &err),
+          &err);
     if (result->outcome != NACRE_OUTCOME_EXITED || result->exit_status != 0)
         measure_die("the guest %s with status %d", nacre_outcome_name(result->outcome),
                     result->exit_status);

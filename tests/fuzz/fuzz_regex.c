@@ -27,8 +27,8 @@ static size_t search(struct nacre_regex *regex, const char *text, size_t count,
 
         assert(line->start >= from && line->end >= line->start && line->end <= count);
         assert(memchr(text + line->start, '\n', line->end - line->start) == NULL);
-        assert(nacre_regex_bounds(regex, text + line->start, line->end - line->start, &start,
-                                  &end));
+        assert(nacre_regex_bounds(regex, text + line->start, line->end - line->start,
+                                  &start, &end));
         assert(start <= end && end <= line->end - line->start);
         from = line->end + 1;
     }

@@ -101,7 +101,8 @@ static void check_search(struct nacre_regex *regex, const char *pattern, const c
             fail_msg("/%s/ on \"%s\": the line ends at %zu", pattern, line, found.end);
         is = count > 0 && nacre_regex_next_line(regex, line, count, 0, &found);
         if (count > 0 && is != expected)
-            fail_msg("/%s/ on \"%s\" without a newline, way %d: %d", pattern, line, way, is);
+            fail_msg("/%s/ on \"%s\" without a newline, way %d: %d", pattern, line, way,
+                     is);
     }
 }
 
@@ -276,13 +277,27 @@ static void a_match_stays_in_its_line(void **state)
         const char *pattern, *text;
         size_t lines;
     } rows[] = {
-        { "a\\sb", "a\nb\n", 0 },       { "a[^x]b", "a\nb", 0 },   { "a\\W*b", "a\n\nb", 0 },
-        { "^$", "a\n\nb\n\n", 2 },      { "^$", "\n", 1 },         { "^$", "", 0 },
-        { "$", "a\nb", 2 },             { "x*", "a\nb\n", 2 },     { "^a", "a\nba\na", 2 },
-        { "a$", "a\nab\nba\n", 2 },     { "\\bx\\b", "x\nxx\nx", 2 }, { "^", "\n\n\n", 3 },
-        { "[^a]", "a\na\nb", 1 },       { "(?s)a.b", "a\nb", 0 },  { "\\D", "1\n2\n", 0 },
-        { "b\\z", "ab\nb\n", 2 },       { "\\Aa", "a\nba\n", 1 },  { ".", "\n\n", 0 },
-        { "abc|^$", "\nabc\nab\n", 2 }, { "\\B", "\n", 1 },        { "\\b", "\n\n", 0 },
+        { "a\\sb", "a\nb\n", 0 },
+        { "a[^x]b", "a\nb", 0 },
+        { "a\\W*b", "a\n\nb", 0 },
+        { "^$", "a\n\nb\n\n", 2 },
+        { "^$", "\n", 1 },
+        { "^$", "", 0 },
+        { "$", "a\nb", 2 },
+        { "x*", "a\nb\n", 2 },
+        { "^a", "a\nba\na", 2 },
+        { "a$", "a\nab\nba\n", 2 },
+        { "\\bx\\b", "x\nxx\nx", 2 },
+        { "^", "\n\n\n", 3 },
+        { "[^a]", "a\na\nb", 1 },
+        { "(?s)a.b", "a\nb", 0 },
+        { "\\D", "1\n2\n", 0 },
+        { "b\\z", "ab\nb\n", 2 },
+        { "\\Aa", "a\nba\n", 1 },
+        { ".", "\n\n", 0 },
+        { "abc|^$", "\nabc\nab\n", 2 },
+        { "\\B", "\n", 1 },
+        { "\\b", "\n\n", 0 },
     };
 
     (void)state;

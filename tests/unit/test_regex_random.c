@@ -75,10 +75,46 @@ static bool throw_alternatives(struct words *words, int depth)
 static bool throw_item(struct words *words, int depth)
 {
     static const char *const atoms[] = {
-        "a", "b", "c", "k", "s", "é", "É", "ab", "abc", "K", "0", "_", "-", " ", ".", "\\.",
-        "\\d", "\\w", "\\s", "\\W", "\\D", "\\S", "[ab]", "[^a]", "[a-c0-9]", "[^\\w]",
-        "[é-ü]", "[[:alpha:]]", "[[:^digit:]_]", "\\x61", "\\x{e9}", "\\Qa.b\\E", "\\p{L}",
-        "\\P{L}", "\\p{Lu}", "[\\d_-]", "\\h", "\\N", "bcab", "caé",
+        "a",
+        "b",
+        "c",
+        "k",
+        "s",
+        "é",
+        "É",
+        "ab",
+        "abc",
+        "K",
+        "0",
+        "_",
+        "-",
+        " ",
+        ".",
+        "\\.",
+        "\\d",
+        "\\w",
+        "\\s",
+        "\\W",
+        "\\D",
+        "\\S",
+        "[ab]",
+        "[^a]",
+        "[a-c0-9]",
+        "[^\\w]",
+        "[é-ü]",
+        "[[:alpha:]]",
+        "[[:^digit:]_]",
+        "\\x61",
+        "\\x{e9}",
+        "\\Qa.b\\E",
+        "\\p{L}",
+        "\\P{L}",
+        "\\p{Lu}",
+        "[\\d_-]",
+        "\\h",
+        "\\N",
+        "bcab",
+        "caé",
     };
     static const char *const asserts[] = { "^", "$", "\\b", "\\B", "\\A", "\\z" };
     static const char *const groups[] = { "(", "(?:", "(?i:", "(?<n>", "(?-i:" };
@@ -114,9 +150,11 @@ static bool throw_item(struct words *words, int depth)
 
 static void throw_text(struct words *words)
 {
-    static const char *const pieces[] = { "a", "b", "c", "k", "s", "A", "B", "K", "S", "é",
-                                          "É", "0", "7", "_", "-", " ", ".", "ü", "a.b",
-                                          "abc", "bcab", "\u212a", "\u017f", "\t", "caé" };
+    static const char *const pieces[] = { "a",    "b",      "c",      "k",   "s",
+                                          "A",    "B",      "K",      "S",   "é",
+                                          "É",    "0",      "7",      "_",   "-",
+                                          " ",    ".",      "ü",      "a.b", "abc",
+                                          "bcab", "\u212a", "\u017f", "\t",  "caé" };
     unsigned lines = 1 + dice(LINES_MAX);
 
     words->count = 0;
@@ -150,8 +188,8 @@ static int asked(struct judge *judge, const char *line, size_t count)
     return code;
 }
 
-static void check_line(struct judge *judge, struct nacre_regex *regex, const char *pattern,
-                       const char *line, size_t count, bool found)
+static void check_line(struct judge *judge, struct nacre_regex *regex,
+                       const char *pattern, const char *line, size_t count, bool found)
 {
     int code = asked(judge, line, count);
     size_t start, end;
@@ -160,8 +198,8 @@ static void check_line(struct judge *judge, struct nacre_regex *regex, const cha
     if (code < PCRE2_ERROR_NOMATCH) /* it ran out of its limit */
         return;
     if (found != (code >= 0))
-        fail_msg("/%s/ on \"%.*s\": PCRE2 says %d, the search %d", pattern, (int)count, line,
-                 code >= 0, found);
+        fail_msg("/%s/ on \"%.*s\": PCRE2 says %d, the search %d", pattern, (int)count,
+                 line, code >= 0, found);
     /* A backtracking engine leaves a loop after a round of nothing: how far it had come
      * by then is its own affair. */
     if (judge->no_bounds)
@@ -170,11 +208,12 @@ static void check_line(struct judge *judge, struct nacre_regex *regex, const cha
     if (bounded != (code >= 0) ||
         (bounded && (start != judge->start || end != judge->end)))
         fail_msg("/%s/ on \"%.*s\": PCRE2 has %d %zu-%zu, bounds %d %zu-%zu", pattern,
-                 (int)count, line, code >= 0, judge->start, judge->end, bounded, start, end);
+                 (int)count, line, code >= 0, judge->start, judge->end, bounded, start,
+                 end);
 }
 
-static void check_text(struct judge *judge, struct nacre_regex *regex, const char *pattern,
-                       const struct words *text)
+static void check_text(struct judge *judge, struct nacre_regex *regex,
+                       const char *pattern, const struct words *text)
 {
     struct nacre_regex_line line = { 0 };
     size_t from = 0;
@@ -210,10 +249,11 @@ static bool check_pattern(const struct words *thrown, bool caseless, bool word)
     int code;
     size_t offset;
 
-    (void)snprintf(worded, sizeof(worded), word ? "(?<!\\w)(?:%s)(?!\\w)" : "%s", pattern);
-    judge.code = pcre2_compile((PCRE2_SPTR)worded, PCRE2_ZERO_TERMINATED,
-                               PCRE2_UTF | (caseless ? PCRE2_CASELESS : 0), &code, &offset,
-                               NULL);
+    (void)snprintf(worded, sizeof(worded), word ? "(?<!\\w)(?:%s)(?!\\w)" : "%s",
+                   pattern);
+    judge.code =
+        pcre2_compile((PCRE2_SPTR)worded, PCRE2_ZERO_TERMINATED,
+                      PCRE2_UTF | (caseless ? PCRE2_CASELESS : 0), &code, &offset, NULL);
     if (!regex || !judge.code) {
         if (judge.code && !strstr(error.text, "too large"))
             fail_msg("/%s/: refused: %s", pattern, error.text);

@@ -45,8 +45,8 @@ static json_t *call(const char *tool, const char *arguments)
 
 static int64_t number_of(const json_t *answer, const char *key)
 {
-    return json_integer_value(json_object_get(json_object_get(answer, "structuredContent"),
-                                              key));
+    return json_integer_value(
+        json_object_get(json_object_get(answer, "structuredContent"), key));
 }
 
 static void files(const char *commands)
@@ -70,8 +70,8 @@ static void expect_same(const char *arguments, const char *command)
     assert_true(fputs(tool_text(answer), file) >= 0);
     assert_int_equal(fclose(file), 0);
     json_decref(answer);
-    (void)snprintf(line, sizeof(line), "cd ws && { %s; } >../wanted; cd .. && cmp -s said wanted",
-                   command);
+    (void)snprintf(line, sizeof(line),
+                   "cd ws && { %s; } >../wanted; cd .. && cmp -s said wanted", command);
     if (system(line) != 0)
         fail_msg("%s is not what %s says", arguments, command);
 }
@@ -82,7 +82,8 @@ static void expect_same(const char *arguments, const char *command)
 static void a_file_of_many_pieces_is_one_file(void **state)
 {
     (void)state;
-    files("seq -f 'line %.0f of a file that has many of them, and it is long' 1 60000 >f");
+    files(
+        "seq -f 'line %.0f of a file that has many of them, and it is long' 1 60000 >f");
     expect_same("{\"pattern\":\"line [0-9]*77 of\",\"context\":3,\"limit\":1000000,"
                 "\"max_bytes\":4000000}",
                 "grep -HnC3 'line [0-9]*77 of' f");
@@ -164,7 +165,8 @@ static void any_bytes_may_be_searched(void **state)
     json_t *answer;
 
     (void)state;
-    files("head -c 3000000 /dev/urandom | tr -d '\\0' >f; printf '\\nneedle\\377\\n' >>f");
+    files(
+        "head -c 3000000 /dev/urandom | tr -d '\\0' >f; printf '\\nneedle\\377\\n' >>f");
     answer = call("grep", "{\"pattern\":\"^needle\"}");
     assert_non_null(strstr(tool_text(answer), ":needle\\xFF\n"));
     json_decref(answer);

@@ -141,8 +141,8 @@ static void find_tree(struct finding *finding, const char *root,
                        "limit]\n", finding->found);
     unread = walk_unread(walk, &path, &error);
     if (unread > 0)
-        nacre_tool_say("[%zu directories could not be read; the first is %s: %s]\n", unread,
-                       path, strerror(error));
+        nacre_tool_say("[%zu directories could not be read; the first is %s: %s]\n",
+                       unread, path, strerror(error));
     nacre_tool_set("unreadable", nacre_json_number((int64_t)unread));
     walk_free(walk);
 }

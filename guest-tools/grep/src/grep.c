@@ -30,7 +30,8 @@ static struct nacre_regex *pattern_read(const struct nacre_json *args)
     regex = nacre_regex_new(pattern->text, pattern->length, flags, &error);
     if (!regex) {
         nacre_tool_set("offset", nacre_json_number((int64_t)error.offset));
-        nacre_tool_fail("bad-pattern", "pattern, at byte %zu: %s%s", error.offset, error.text,
+        nacre_tool_fail("bad-pattern", "pattern, at byte %zu: %s%s", error.offset,
+                        error.text,
                         flags & NACRE_REGEX_LITERAL
                             ? ""
                             : ". fixed: true takes the pattern as plain text");
@@ -159,7 +160,8 @@ int main(void)
         search_tree(&search, path, &globs, &types, args);
     } else {
         search.prefix = "";
-        search_open_file(&search, nacre_tool_open_file(path, &info), asked, strlen(asked));
+        search_open_file(&search, nacre_tool_open_file(path, &info), asked,
+                         strlen(asked));
     }
     tell_rest(&search);
     return nacre_tool_answer();

@@ -137,7 +137,8 @@ static void show_behind(struct piece *piece, size_t to)
 }
 
 /* Where the `lines` lines before `at` begin, but nothing before `least`. */
-static size_t lines_before(const struct piece *piece, size_t at, size_t lines, size_t least)
+static size_t lines_before(const struct piece *piece, size_t at, size_t lines,
+                           size_t least)
 {
     while (lines-- > 0 && at > least)
         at = scan_behind(piece->bytes, at - 1, '\n');
@@ -315,7 +316,8 @@ static void note_file(struct search *search, const struct piece *piece)
     if (search->mode != SEARCH_FILES)
         nacre_json_set(item, "matches", nacre_json_number((int64_t)piece->matches));
     nacre_json_append(search->counts, item);
-    if (search->mode == SEARCH_FILES && --search->matches_left == 0)
+    if ((search->mode == SEARCH_FILES && --search->matches_left == 0) ||
+        nacre_tool_content()->count > search->text_bytes_max)
         search->is_cut = true;
 }
 
