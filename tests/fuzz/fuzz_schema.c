@@ -20,6 +20,35 @@ static void judge(const struct nacre_json_schema *schema, const json_t *value)
     assert(strcmp(err.text, again.text) == 0);
 }
 
+static void check(const json_t *document, const json_t *value)
+{
+    struct nacre_json_schema *schema = NULL;
+    char pointer[NACRE_SCHEMA_POINTER];
+    struct nacre_error err = { 0 };
+
+    if (nacre_json_schema_compile(document, &schema, pointer, &err) == NACRE_OK) {
+        judge(schema, document); /* a schema is a value too */
+        if (value)
+            judge(schema, value);
+    } else {
+        assert(!schema && err.text[0]);
+    }
+    nacre_json_schema_free(schema);
+}
+
+/* A file of the suite is an array of schemas with their values. */
+static void check_groups(const json_t *groups)
+{
+    for (size_t i = 0; i < json_array_size(groups); i++) {
+        const json_t *group = json_array_get(groups, i);
+        const json_t *document = json_object_get(group, "schema");
+        const json_t *rows = json_object_get(group, "rows");
+
+        for (size_t j = 0; document && j <= json_array_size(rows); j++)
+            check(document, json_object_get(json_array_get(rows, j), "value"));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *cut = size ? memchr(data, 0, size) : NULL;
@@ -28,19 +57,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *value = cut ? json_loadb((const char *)cut + 1, size - length - 1,
                                      JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL)
                         : NULL;
-    struct nacre_json_schema *schema = NULL;
-    char pointer[NACRE_SCHEMA_POINTER];
-    struct nacre_error err = { 0 };
 
-    if (document &&
-        nacre_json_schema_compile(document, &schema, pointer, &err) == NACRE_OK) {
-        judge(schema, document); /* a schema is a value too */
-        if (value)
-            judge(schema, value);
-    } else if (document) {
-        assert(!schema && err.text[0]);
-    }
-    nacre_json_schema_free(schema);
+    if (document)
+        check(document, value);
+    check_groups(document);
     json_decref(document);
     json_decref(value);
     return 0;
