@@ -2,9 +2,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "check_config.h"
+#include "nacre/manifest.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "needs.h"
@@ -131,6 +133,50 @@ static void print_advice(const struct finding *finding)
             (void)printf("%s: %s: %s\n", place, unwise ? "warning" : "note", text);
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* A tool's folder: its manifest, the schema in it, and the module that it names. */
+static enum nacre_status check_tool(struct finding *finding)
+{
+    NACRE_AUTO(nacre_manifest_guard) struct nacre_manifest *manifest = NULL;
+    enum nacre_status status =
+        nacre_manifest_load(finding->path, &manifest, &finding->err);
+    struct finding module = { .kind = "module" };
+    char found[NACRE_HEX], said[NACRE_HEX];
+    const char *digest;
+
+    if (status != NACRE_OK)
+        return status;
+    module.path = manifest->module;
+    status = check_module(&module);
+    finding->facts = json_pack(
+        "{s:o, s:o, s:O?, s:b}", "name", cli_json_text(manifest->name), "version",
+        cli_json_text(manifest->version), "module", module.facts, "sealed",
+        manifest->has_digest);
+    (void)snprintf(finding->line, sizeof(finding->line), "tool %s %s%s, %.300s",
+                   manifest->name, manifest->version,
+                   manifest->has_digest ? "" : " (its module is not sealed by a digest)",
+                   module.line);
+    digest = json_string_value(json_object_get(module.facts, "digest"));
+    (void)snprintf(found, sizeof(found), "%s", digest ? digest : "");
+    json_decref(module.facts);
+    if (status != NACRE_OK) {
+        finding->err = module.err;
+        return status;
+    }
+    (void)nacre_digest_hex(&manifest->digest, said);
+    if (manifest->has_digest && strcmp(said, found) != 0)
+        return nacre_fail_at(&finding->err, NACRE_ERR_DENIED, manifest->source,
+                             manifest->digest_place.line, manifest->digest_place.column,
+                             "nacre/digest is %s, the module's is %s", said, found);
+    return NACRE_OK;
+}
+
 static void print_finding(const struct finding *finding)
 {
     const struct nacre_error *err = &finding->err;
@@ -197,9 +243,15 @@ static enum nacre_status check_document(struct nacre_engine *engine,
 static int check(struct nacre_engine *engine, const char *path, bool text, json_t *items)
 {
     bool module = is_module(path);
-    struct finding finding = { .path = path, .kind = module ? "module" : "policy" };
+    bool folder = !module && is_folder(path);
+    struct finding finding = { .path = path,
+                               .kind = module   ? "module"
+                                       : folder ? "tool"
+                                                : "policy" };
 
-    finding.status = module ? check_module(&finding) : check_document(engine, &finding);
+    finding.status = module   ? check_module(&finding)
+                     : folder ? check_tool(&finding)
+                              : check_document(engine, &finding);
     if (text)
         print_finding(&finding);
     else if (json_array_append_new(items, finding_json(&finding)) != 0)
@@ -235,7 +287,7 @@ static int run(const struct cli_args *args)
 
 const struct cli_verb cli_verb_check = {
     .name = "check",
-    .summary = "judge policies, configurations and modules without running anything",
+    .summary = "judge policies, configurations, modules and tools; nothing runs",
     .operands = "PATH...",
     .about =
         "A policy must be valid to its last key; lines of it that can't be enforced\n"
@@ -243,7 +295,8 @@ const struct cli_verb cli_verb_check = {
         "Clawpy) is known by its content and settled for each of its agents; what is\n"
         "legal in it but unwise is warned of, and that does not change the exit status.\n"
         "A module must be readable, need no refused feature and import nothing unknown.\n"
-        "The exit status is that of the first failure.",
+        "A directory is a tool's folder: its manifest, the schema in it, its module and\n"
+        "the module's digest are judged. The exit status is that of the first failure.",
     .example = "  nacre check policies/workspace.yaml tool.wasm\n"
                "  nacre check ~/.openclaw/openclaw.json clawpy:agent",
     .operand_offer = CLI_OFFER_FILES,

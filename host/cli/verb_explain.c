@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "explain_call.h"
 #include "explain_session.h"
 #include "nacre/own.h"
 #include "nacre/render.h"
@@ -47,8 +48,8 @@ static const struct cli_option options[OPT_COUNT] = {
                       .help = "may a guest run this shell command?" },
     [OPT_TOOL] = { "--tool", .kind = CLI_TEXT, .value = "MODULE|NAME",
                    .offer = CLI_OFFER_FILES,
-                   .help = "would this module run; with --config: may this tool be "
-                           "called?" },
+                   .help = "would this module or tool run, and at which level? with "
+                           "--config: may it be called?" },
 };
 
 struct explain {
@@ -319,12 +320,27 @@ static enum nacre_status load_session(struct explain *explain, struct nacre_erro
     return NACRE_OK;
 }
 
+/* At which level would a call of the tool run, and why? */
+static enum nacre_status explain_call(const struct explain *explain,
+                                      struct nacre_error *err)
+{
+    const struct nacre_call call = { .tool = explain->args->values[OPT_TOOL].text,
+                                     .policy = explain->args->values[OPT_POLICY].text,
+                                     .session = explain->session,
+                                     .request = explain->request.request };
+
+    return cli_explain_call(explain->engine, &call, explain->args->json, err);
+}
+
 static enum nacre_status explain_session(struct explain *explain, struct nacre_error *err)
 {
     struct nacre_error why;
     const struct nacre_executor *executor =
         cli_executor_of(explain->engine, explain->plan->level, &why);
 
+    if (explain->args->values[OPT_TOOL].given && !explain->args->json &&
+        explain_call(explain, &why) == NACRE_OK)
+        (void)putchar('\n');
     return cli_explain_session(explain->session, explain->plan, executor,
                                explain->args->values[OPT_TOOL].text, explain->args->json,
                                err);
@@ -367,6 +383,9 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     explain->request.request.agent = values[OPT_AGENT].text;
     if (status == NACRE_OK)
         status = cli_engine_open(quiet, &term, &explain->engine, err);
+    if (status == NACRE_OK && question == OPT_TOOL && !values[OPT_CONFIG].given &&
+        cli_is_tool_name(values[OPT_TOOL].text))
+        return explain_call(explain, err);
     if (status == NACRE_OK)
         status = values[OPT_CONFIG].given
                      ? load_session(explain, err)

@@ -1,5 +1,6 @@
 #include "engine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -254,6 +255,9 @@ void nacre_engine_free(struct nacre_engine *engine)
 {
     if (!engine)
         return;
+    for (size_t i = 0; i < NACRE_COUNT(engine->attached); i++)
+        if (engine->attached[i].thing)
+            engine->attached[i].release(engine->attached[i].thing);
     for (size_t i = 0; i < NACRE_COUNT(engine->executors); i++) {
         struct nacre_executor *executor = atomic_load(&engine->executors[i]);
 
@@ -303,6 +307,34 @@ enum nacre_status nacre_engine_executor(struct nacre_engine *engine,
     if (status == NACRE_OK)
         *ret_executor = executor;
     return status;
+}
+
+void *nacre_engine_attached(struct nacre_engine *engine, void *(*make)(void),
+                            void (*release)(void *thing))
+{
+    struct nacre_attached *place = engine->attached;
+    void *thing;
+
+    (void)pthread_mutex_lock(&engine->opening);
+    while (place->make && place->make != make) {
+        place++;
+        assert(place < engine->attached + NACRE_ATTACHED_MAX);
+    }
+    if (!place->thing)
+        *place = (struct nacre_attached){ make, release, make() };
+    thing = place->thing;
+    (void)pthread_mutex_unlock(&engine->opening);
+    return thing;
+}
+
+const char *const *nacre_engine_policy_dirs(const struct nacre_engine *engine)
+{
+    return (const char *const *)engine->places.policy_dirs;
+}
+
+const char *const *nacre_engine_tool_dirs(const struct nacre_engine *engine)
+{
+    return (const char *const *)engine->places.tool_dirs;
 }
 
 const char *nacre_engine_state_dir(const struct nacre_engine *engine)

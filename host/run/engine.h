@@ -10,6 +10,14 @@
 /* Where executors are: each level's own, and the one that asks the keeper. */
 enum { NACRE_SLOT_KEEPER = NACRE_LEVEL_COUNT, NACRE_SLOT_COUNT };
 
+/* Of layers above: see nacre_engine_attached(). */
+#define NACRE_ATTACHED_MAX 4
+struct nacre_attached {
+    void *(*make)(void);
+    void (*release)(void *thing);
+    void *thing;
+};
+
 struct nacre_engine {
     struct nacre_places places;
     struct nacre_executor_options executor_options; /* borrowed by every executor */
@@ -23,6 +31,7 @@ struct nacre_engine {
     struct nacre_doors *doors;
     uint8_t run_prefix[8]; /* random; with the number of the run it is the run's id */
     _Atomic uint64_t runs;
+    struct nacre_attached attached[NACRE_ATTACHED_MAX]; /* under `opening` */
     void (*on_notice)(void *data, const char *sentence); /* may be NULL */
     void *notice_data;
 };

@@ -10,7 +10,7 @@
 #include "nacre/own.h"
 #include "nacre/path.h"
 
-#define POLICY_DIRS_MAX 4
+#define SEARCHED_DIRS_MAX 4
 
 static enum nacre_status keep(char **ret_text, const char *text, struct nacre_error *err)
 {
@@ -68,43 +68,68 @@ static bool program_dir(const char *program, char ret_path[PATH_MAX])
     return true;
 }
 
-static enum nacre_status find_policy_dirs(const struct nacre_engine_options *options,
-                                          struct nacre_places *places,
-                                          struct nacre_error *err)
+/* What is searched by name: policies, and tools. */
+struct searched {
+    const char *variable, *users_tail;
+    const char *beside[2]; /* of the program: in the build tree, and installed */
+};
+
+static enum nacre_status find_dirs(const char *const *given,
+                                   const struct searched *searched, const char *program,
+                                   char ***ret_dirs, struct nacre_error *err)
 {
-    char near[2][PATH_MAX], around[PATH_MAX + 32], program[PATH_MAX];
-    static const char *const beside[] = { "../policies", "../share/nacre/policies" };
-    const char *found[POLICY_DIRS_MAX + 1] = { NULL };
+    char near[2][PATH_MAX], around[PATH_MAX + 32], directory[PATH_MAX];
+    const char *found[SEARCHED_DIRS_MAX + 1] = { NULL };
     NACRE_AUTO(nacre_heap_guard) char *users = NULL;
     const char *const *dirs = found;
     size_t count = 0;
     bool has_program;
     enum nacre_status status = NACRE_OK;
 
-    if (options->policy_dirs) {
-        dirs = options->policy_dirs;
+    if (given) {
+        dirs = given;
     } else {
-        if (getenv("NACRE_POLICY_DIR"))
-            found[count++] = getenv("NACRE_POLICY_DIR");
-        status = find(NULL, "XDG_CONFIG_HOME", ".config", "nacre/policies", &users, err);
+        if (getenv(searched->variable))
+            found[count++] = getenv(searched->variable);
+        status = find(NULL, "XDG_CONFIG_HOME", ".config", searched->users_tail, &users,
+                      err);
         if (status != NACRE_OK)
             return status;
         found[count++] = users;
-        has_program = program_dir(places->program, program);
-        for (size_t i = 0; i < NACRE_COUNT(beside) && has_program; i++) {
-            (void)snprintf(around, sizeof(around), "%s/%s", program, beside[i]);
+        has_program = program_dir(program, directory);
+        for (size_t i = 0; i < NACRE_COUNT(searched->beside) && has_program; i++) {
+            (void)snprintf(around, sizeof(around), "%s/%s", directory,
+                           searched->beside[i]);
             if (nacre_path_normalise(around, near[i], sizeof(near[i])))
                 found[count++] = near[i];
         }
     }
     for (count = 0; dirs[count];)
         count++;
-    places->policy_dirs = calloc(count + 1, sizeof(*places->policy_dirs));
-    if (!places->policy_dirs)
+    *ret_dirs = calloc(count + 1, sizeof(**ret_dirs));
+    if (!*ret_dirs)
         return nacre_fail(err, NACRE_ERR_MEMORY, "out of memory");
     for (size_t i = 0; i < count && status == NACRE_OK; i++)
-        status = keep(&places->policy_dirs[i], dirs[i], err);
+        status = keep(&(*ret_dirs)[i], dirs[i], err);
     return status;
+}
+
+static enum nacre_status find_searched(const struct nacre_engine_options *options,
+                                       struct nacre_places *places,
+                                       struct nacre_error *err)
+{
+    static const struct searched policies = {
+        "NACRE_POLICY_DIR", "nacre/policies", { "../policies", "../share/nacre/policies" }
+    };
+    static const struct searched tools = {
+        "NACRE_TOOL_DIR", "nacre/tools", { "guest-tools", "../share/nacre/tools" }
+    };
+    enum nacre_status status = find_dirs(options->policy_dirs, &policies, places->program,
+                                         &places->policy_dirs, err);
+
+    return status == NACRE_OK ? find_dirs(options->tool_dirs, &tools, places->program,
+                                          &places->tool_dirs, err)
+                              : status;
 }
 
 enum nacre_status nacre_places_lack_program(struct nacre_error *err)
@@ -158,10 +183,12 @@ static enum nacre_status find_host_file(const struct nacre_engine_options *optio
 /* What a guest must not write, or it would rule over the runs that follow. */
 static enum nacre_status protect(struct nacre_places *places, struct nacre_error *err)
 {
+    char **const searched[] = { places->policy_dirs, places->tool_dirs };
     size_t count = 0, used = 0;
 
-    while (places->policy_dirs[count])
-        count++;
+    for (size_t i = 0; i < NACRE_COUNT(searched); i++)
+        for (size_t j = 0; searched[i][j]; j++)
+            count++;
     places->protected_paths = calloc(count + 7, sizeof(*places->protected_paths));
     if (!places->protected_paths ||
         asprintf(&places->checkpoints_path, "%s.checkpoints", places->audit_path) < 0)
@@ -173,8 +200,9 @@ static enum nacre_status protect(struct nacre_places *places, struct nacre_error
     places->protected_paths[used++] = places->checkpoints_path;
     if (places->host_file)
         places->protected_paths[used++] = places->host_file;
-    for (size_t i = 0; i < count; i++)
-        places->protected_paths[used++] = places->policy_dirs[i];
+    for (size_t i = 0; i < NACRE_COUNT(searched); i++)
+        for (size_t j = 0; searched[i][j]; j++)
+            places->protected_paths[used++] = searched[i][j];
     return NACRE_OK;
 }
 
@@ -199,7 +227,7 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
     if (status == NACRE_OK)
         status = find_program(options, &places, err);
     if (status == NACRE_OK)
-        status = find_policy_dirs(options, &places, err);
+        status = find_searched(options, &places, err);
     if (status != NACRE_OK)
         return status;
     if (snprintf(audit, sizeof(audit), "%s/audit.jsonl", places.state_dir) >=
@@ -217,6 +245,13 @@ enum nacre_status nacre_places_find(const struct nacre_engine_options *options,
     return NACRE_OK;
 }
 
+static void dirs_free(char **dirs)
+{
+    for (size_t i = 0; dirs && dirs[i]; i++)
+        free(dirs[i]);
+    free(dirs);
+}
+
 void nacre_places_clear(struct nacre_places *places)
 {
     free(places->state_dir);
@@ -227,8 +262,7 @@ void nacre_places_clear(struct nacre_places *places)
     free(places->checkpoints_path);
     free(places->protected_paths);
     free(places->program);
-    for (size_t i = 0; places->policy_dirs && places->policy_dirs[i]; i++)
-        free(places->policy_dirs[i]);
-    free(places->policy_dirs);
+    dirs_free(places->policy_dirs);
+    dirs_free(places->tool_dirs);
     *places = (struct nacre_places){ 0 };
 }

@@ -7,7 +7,7 @@
 struct nacre_places {
     char *state_dir, *cache_dir, *key_dir, *audit_path, *checkpoints_path, *program,
         *host_file; /* the last may be NULL */
-    char **policy_dirs;           /* NULL-terminated */
+    char **policy_dirs, **tool_dirs; /* NULL-terminated */
     const char **protected_paths; /* NULL-terminated; all of these but the program, which
                                      is NULL when it is not needed and not to be found */
 };

@@ -118,6 +118,8 @@ static void key_make(struct key *key, const struct nacre_policy *policy,
     key_add_text(key, policy->name);
     key_add_text(key, policy->source);
     key_add_text(key, policy->file);
+    /* A configuration is compiled to several policies, which have one digest. */
+    key_add(key, &policy->level, sizeof(policy->level));
     key_add_text(key, request->workspace);
     key_add(key, &request->mount_count, sizeof(request->mount_count));
     for (uint32_t i = 0; i < request->mount_count; i++) {

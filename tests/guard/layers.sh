@@ -2,7 +2,7 @@
 # layers.sh TREE: which folder may include what.  CMake's include paths keep most of
 # this; but a system header is on every path, and so is a neighbour by "../".
 #
-#   base <- egress <- policy, decide, plan <- audit, run and keeper <- cli, serve
+#   base <- egress <- policy, decide, plan <- audit, run and keeper <- tools <- cli, serve
 #   backends and wasi-shims: the contract ("nacre/...") and their own headers
 #   channel <- native, init; shared, native, channel <- process, none, docker
 #   a third-party header: only in the folders named below
@@ -35,14 +35,14 @@ judge_system() { # PLACE FOLDER HEADER
     local allowed
     case $3 in
     yaml.h) allowed="host/policy host/decide" ;;
-    pcre2.h) allowed="host/policy host/decide host/secrets" ;;
+    pcre2.h) allowed="host/policy host/decide host/secrets host/tools" ;;
     wasmtime.h | wasmtime/* | wasm.h | wasi.h) allowed="backends/wasm wasi-shims/host" ;;
     curl/*) allowed="host/door backends/docker" ;;
     ares.h | zlib.h) allowed="host/door" ;;
     openssl/*) allowed="host/door host/secrets" ;;
     jansson.h)
         allowed="host/egress host/policy host/plan host/audit host/run host/keeper host/cli"
-        allowed+=" host/serve host/approvals backends/docker" ;;
+        allowed+=" host/serve host/approvals host/tools backends/docker" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;
@@ -78,6 +78,7 @@ judge_own() { # PLACE FOLDER HEADER
     [[ $3 != *.inc ]] || return 0 # made by the build, in the folder's own rules
     case $2 in
     host/policy | host/decide) folders+=(host/policy host/decide) ;; # one library
+    host/tools) folders+=(host/policy) ;; # a manifest is read as a policy is
     backends/*) folders+=(backends/shared) ;;&
     backends/native | backends/init) folders+=(backends/channel) ;;
     backends/process | backends/none | backends/docker)

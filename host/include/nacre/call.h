@@ -29,7 +29,8 @@ struct nacre_call {
     const char *tool;      /* as the agent wrote it */
     const char *arguments; /* a JSON object */
     size_t argument_bytes;
-    const struct nacre_session *session; /* NULL: no configuration; then: */
+    const struct nacre_session *session; /* the caller holds it (nacre/sessions.h); NULL:
+                                            no configuration; then: */
     const char *policy;    /* a reference; NULL: the manifest's sandbox_ref */
     bool elevated;         /* exec outside the sandbox, where the gates are open */
     const char *approval;  /* a token given in advance, or NULL */
@@ -58,8 +59,5 @@ NACRE_MUST_CHECK enum nacre_status nacre_call_explain(struct nacre_engine *engin
                                                       enum nacre_level *ret_level,
                                                       struct nacre_answer *ret_answer,
                                                       struct nacre_error *err);
-
-/* $NACRE_TOOL_DIR, $XDG_CONFIG_HOME/nacre/tools, what is installed with the program. */
-const char *const *nacre_engine_tool_dirs(const struct nacre_engine *engine);
 
 #endif

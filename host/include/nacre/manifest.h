@@ -23,6 +23,10 @@
  *       sandbox_ref: claw://local/sandbox/workspace     # without a session's own
  *       timeout_ms: 10000
  *
+ * output_schema is what structuredContent has to be; spec.annotations (MCP's hints) are
+ * a tool's own word, and only its title is kept.  policy_ref, mcp_source, retry,
+ * composite and skill_ref are refused: they are not followed.
+ *
  * Annotations of ours, all texts: nacre/fuel (a whole number), nacre/module (a file in
  * the folder; default NAME.wasm), nacre/digest (SHA-256 of the module in hex: another
  * module is refused), nacre/access ("read" or "write": what it does to a workspace),
@@ -48,6 +52,8 @@ struct nacre_manifest {
     char *language;    /* or NULL */
     struct json_t *input_schema; /* as it stands in the document */
     struct nacre_json_schema *schema;
+    struct json_t *output_schema; /* of structuredContent; or NULL, as the next */
+    struct nacre_json_schema *output;
     struct nacre_limit timeout_ms, fuel; /* line 0: not said */
     struct nacre_digest digest;
     bool has_digest;

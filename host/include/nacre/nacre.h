@@ -52,6 +52,8 @@ struct nacre_engine_options {
                               ~/.config/nacre/host.yaml */
     const char *const *policy_dirs; /* NULL: $NACRE_POLICY_DIR, ~/.config/nacre/policies,
                                        the policies/ installed with the program */
+    const char *const *tool_dirs; /* NULL: $NACRE_TOOL_DIR, ~/.config/nacre/tools, the
+                                     tools that are built or installed with the program */
     const char *audit_path;   /* NULL: state_dir/audit.jsonl */
     bool audit_off;           /* only for measuring; the program has no such option */
     uint32_t landlock_min;
@@ -135,7 +137,17 @@ nacre_engine_secrets(struct nacre_engine *engine, const struct nacre_policy *pol
                      const char *tool, const struct nacre_request *request,
                      struct nacre_secret_set **ret_set, struct nacre_error *err);
 
+/*
+ * What a layer above keeps with an engine: made by `make` at the first call for it, given
+ * back as the same to every later one, and released with the engine.  NULL: out of
+ * memory.  From several threads; `make` names which one is meant.
+ */
+void *nacre_engine_attached(struct nacre_engine *engine, void *(*make)(void),
+                            void (*release)(void *thing));
+
 /* The directories in use, for messages. */
+const char *const *nacre_engine_policy_dirs(const struct nacre_engine *engine);
+const char *const *nacre_engine_tool_dirs(const struct nacre_engine *engine);
 const char *nacre_engine_state_dir(const struct nacre_engine *engine);
 const char *nacre_engine_cache_dir(const struct nacre_engine *engine);
 const char *nacre_engine_audit_path(const struct nacre_engine *engine);

@@ -1,0 +1,60 @@
+#include "explain_call.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nacre/text.h"
+#include "report.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+bool cli_is_tool_name(const char *text)
+{
+    return !strchr(text, '/') && !ends_with(text, ".wasm") && !ends_with(text, ".wat") &&
+           access(text, F_OK) != 0;
+}
+
+enum nacre_status cli_explain_call(struct nacre_engine *engine,
+                                   const struct nacre_call *call, bool json,
+                                   struct nacre_error *err)
+{
+    struct nacre_answer answer = { 0 };
+    enum nacre_level level = NACRE_LEVEL_UNSET;
+    char place[32] = "", shown[NACRE_SHOWN];
+    enum nacre_status status = nacre_call_explain(engine, call, &level, &answer, err);
+
+    if (status != NACRE_OK)
+        return status;
+    if (answer.place.line > 0)
+        (void)snprintf(place, sizeof(place), "%d:%d", answer.place.line,
+                       answer.place.column);
+    if (json) {
+        json_t *object = json_pack(
+            "{s:o, s:b, s:o, s:o, s:s, s:s, s:o}", "tool", cli_json_text(call->tool),
+            "runs", answer.allowed, "level",
+            level ? json_string(nacre_level_name(level)) : json_null(), "why",
+            cli_json_text(answer.text), "rule", answer.rule, "place", place, "fix",
+            cli_json_text(answer.fix));
+
+        return cli_json_print(object)
+                   ? NACRE_OK
+                   : nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
+    }
+    (void)nacre_text_shown(shown, call->tool);
+    if (answer.allowed)
+        (void)printf("%s would run at level %s: %s\n", shown, nacre_level_name(level),
+                     answer.text);
+    else
+        (void)printf("%s would not run: %s\n", shown, answer.text);
+    if (answer.rule[0])
+        (void)printf("  decided by %s%s%s\n", answer.rule, place[0] ? " at " : "", place);
+    if (answer.fix[0])
+        (void)printf("  fix: %s\n", answer.fix);
+    return NACRE_OK;
+}

@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# nacre tool list, show and call; nacre check of a tool's folder; nacre explain --tool NAME.
+# Expects PROBE, a module that does what it is told.
+source "$(dirname "$0")/lib.sh"
+: "${PROBE:?}"
+
+export NACRE_TOOL_DIR=$scratch/tools
+# put NAME ANNOTATION...: a folder with the probe; the annotations begin at line 7.
+put() {
+  local name=$1
+  shift
+  mkdir -p "$NACRE_TOOL_DIR/$name"
+  cp "$PROBE" "$NACRE_TOOL_DIR/$name/$name.wasm"
+  {
+    printf 'claw: "0.3.0"\nkind: Tool\nmetadata:\n  name: %s\n  version: 1.2.3\n' "$name"
+    printf '  annotations:\n'
+    printf '    %s\n' "example.org/x: \"1\"" "$@"
+    printf 'spec:\n  description: Do as told\n  input_schema:\n    type: object\n'
+    printf '    properties: {do: {type: string}, path: {type: string}, text: {type: string}}\n'
+    printf '    required: [do]\n    additionalProperties: false\n'
+  } >"$NACRE_TOOL_DIR/$name/tool.yaml"
+}
+digest=$(sha256sum <"$PROBE" | cut -c1-64)
+put probe "nacre/digest: \"$digest\""
+put writer "nacre/access: write"
+mkdir ws
+echo content >ws/f
+
+# ---- list and show ----
+
+run tool list
+expect_status 0
+expect_out_has "probe            1.2.3      none      Do as told"
+expect_out_has "exec "
+run tool list --json
+expect_json
+expect_out_has '"inputSchema":{"type":"object"'
+mkdir "$NACRE_TOOL_DIR/broken"
+echo 'claw: 1' >"$NACRE_TOOL_DIR/broken/tool.yaml"
+run tool list
+expect_status 0
+expect_out_has "probe"
+expect_err_has "broken/tool.yaml:1:7: claw: expected a text"
+rm -r "$NACRE_TOOL_DIR/broken"
+run tool show probe
+expect_status 0
+expect_out_has "digest:      $digest"
+run tool show prode
+expect_status 127
+expect_err "nacre: there is no tool 'prode'; did you mean 'probe'?"
+run tool show probe --policy workspace
+expect_status 125
+expect_err "nacre: tool show has no --policy"
+run tool call
+expect_status 125
+run tool frob
+expect_status 125
+
+# ---- call ----
+
+call=(tool call probe --policy workspace --workspace ws --json-args)
+run "${call[@]}" '{"do": "read", "path": "/workspace/f"}'
+expect_status 0
+expect_out content
+expect_err ""
+run "${call[@]}" '{"do": "read", "path": "/workspace/f"}' --json
+expect_status 0
+expect_json
+expect_out_has '"level":"wasm"'
+expect_out_has '"outcome":"exited"'
+echo '{"do": "say", "text": "from a file"}' >args
+run "${call[@]}" @args
+expect_out "from a file"
+input=args run "${call[@]}" -
+expect_out "from a file"
+run "${call[@]}" @none
+expect_status 127
+run "${call[@]}" '{"do": "fail"}'
+expect_status 1
+expect_out ""
+expect_err "mend this"
+run "${call[@]}" '{"do": "echo", "txt": "a"}'
+expect_status 1
+expect_err "the arguments do not fit probe: the whole: unknown property \"txt\"; did you mean \"text\"?"
+run "${call[@]}" '{'
+expect_status 1
+expect_err_has "the arguments are not JSON"
+run "${call[@]}" '{"do": "trap"}'
+expect_status 1
+expect_err_has "probe failed inside"
+run tool call prode --policy workspace
+expect_status 1
+expect_err "there is no tool 'prode'; did you mean 'probe'?"
+run tool call probe --policy nowhere --json-args '{"do": "echo"}'
+expect_status 127
+run tool call writer --policy read-only --workspace ws --json-args '{"do": "write", "path": "/workspace/n", "text": "x"}'
+expect_status 126
+expect_err_has "the policy read-only lets no tool write"
+[[ ! -e ws/n ]] || fail "written"
+run tool call writer --policy workspace --workspace ws --json-args '{"do": "write", "path": "/workspace/n", "text": "x"}'
+expect_status 0
+[[ $(cat ws/n) == x ]] || fail "not written"
+run tool call exec --policy workspace --workspace ws --json-args '{"command": "touch ws/m"}'
+expect_status 126
+[[ ! -e ws/m ]] || fail "a command ran at level wasm"
+run tool call probe --sender x:y
+expect_status 125
+expect_err "nacre: --sender needs --config"
+run audit tail --json
+expect_out_has '"tool":{"name":"writer.wasm"'
+expect_out_has 'the policy read-only lets no tool write'
+
+# ---- check and explain ----
+
+run check "$NACRE_TOOL_DIR/probe"
+expect_status 0
+expect_out_has "ok: tool probe 1.2.3, command,"
+run check "$NACRE_TOOL_DIR/writer"
+expect_out_has "tool writer 1.2.3 (its module is not sealed by a digest)"
+echo x >>"$NACRE_TOOL_DIR/probe/probe.wasm"
+run "${call[@]}" '{"do": "echo"}'
+expect_status 126
+expect_err_has "nacre/digest is $digest, the module's is"
+run check "$NACRE_TOOL_DIR/probe" --json
+expect_json
+expect_out_has '"ok":false'
+rm "$NACRE_TOOL_DIR/probe/probe.wasm"
+run check "$NACRE_TOOL_DIR/probe"
+expect_status 127
+run check "$scratch"
+expect_status 127
+expect_err_has "tool.yaml: no such file"
+
+run explain --tool writer --policy shell
+expect_status 0
+expect_out_has "writer would run at level wasm: it is a module"
+run explain --tool exec --policy shell
+expect_out_has "exec would run at level process"
+run explain --tool writer --policy read-only --json
+expect_json
+expect_out_has '"runs":false'
+run explain --tool prode
+expect_status 127
+
+passed
