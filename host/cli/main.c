@@ -26,6 +26,7 @@ static const struct cli_verb *const verbs[] = {
     &cli_verb_secret, &cli_verb_trace,
     &cli_verb_approvals, &cli_verb_approve, &cli_verb_deny,
     &cli_verb_parse, &cli_verb_convert,
+    &cli_verb_session,
     &cli_verb_version, &cli_verb_completion,
 };
 
