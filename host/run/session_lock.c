@@ -116,7 +116,21 @@ void session_lock_remove(int dir_fd, const char *id, const char *kind)
     (void)unlinkat(dir_fd, name, 0);
 }
 
-void session_turns_tidy(int dir_fd)
+/* A turn is nobody's between runs; what is of a sandbox stays as long as its record. */
+static bool is_left_over(int dir_fd, const char *name, const char *kind)
+{
+    char record[SESSION_FILE];
+    struct stat st;
+
+    if (strcmp(kind, SESSION_TURN) == 0)
+        return true;
+    if (strcmp(kind, SESSION_HELD) != 0 && strcmp(kind, SESSION_PUT) != 0)
+        return false;
+    (void)snprintf(record, sizeof(record), "%.*s.json", SESSION_ID - 1, name);
+    return fstatat(dir_fd, record, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+}
+
+void session_locks_tidy(int dir_fd)
 {
     int again = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again >= 0 ? fdopendir(again) : NULL;
@@ -131,11 +145,12 @@ void session_turns_tidy(int dir_fd)
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
 
         if (!dot || dot != entry->d_name + SESSION_ID - 1 ||
-            strcmp(dot + 1, SESSION_TURN) != 0)
+            !is_left_over(dir_fd, entry->d_name, dot + 1))
             continue;
         fd = openat(dir_fd, entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-            is_still_there(dir_fd, entry->d_name, fd))
+            is_still_there(dir_fd, entry->d_name, fd) &&
+            is_left_over(dir_fd, entry->d_name, dot + 1))
             (void)unlinkat(dir_fd, entry->d_name, 0);
     }
     (void)closedir(dir);

@@ -58,16 +58,18 @@ static void shorten(char *name)
     cut = NAME_BYTES_MAX - strlen(extension);
     while (cut > 0 && ((unsigned char)name[cut] & 0xc0) == 0x80)
         cut--;
-    (void)snprintf(name + cut, NACRE_MEDIA_NAME - cut, "%s", extension);
+    (void)snprintf(name + cut, sizeof(extension), "%s", extension);
 }
 
-static void safe_name(const char *path, char ret_name[NACRE_MEDIA_NAME])
+#define MAKING_BYTES 512 /* a file's name has 255, and each stays or becomes one */
+
+static void safe_name(const char *path, char ret_name[MAKING_BYTES])
 {
     const char *slash = strrchr(path, '/');
     const char *at = slash ? slash + 1 : path;
     size_t used = 0;
 
-    while (*at && used + 8 < NACRE_MEDIA_NAME) {
+    while (*at && used + 4 < MAKING_BYTES) {
         size_t mark = turning_mark((const unsigned char *)at);
         size_t kept = mark ? 0 : kept_bytes(at);
 
@@ -85,7 +87,7 @@ static void safe_name(const char *path, char ret_name[NACRE_MEDIA_NAME])
     for (size_t i = 0; ret_name[i] == '.' || (i == 0 && ret_name[i] == '-'); i++)
         ret_name[i] = '_';
     if (used == 0)
-        (void)snprintf(ret_name, NACRE_MEDIA_NAME, "file");
+        (void)snprintf(ret_name, MAKING_BYTES, "file");
     shorten(ret_name);
 }
 
@@ -242,7 +244,7 @@ enum nacre_status nacre_session_put_file(struct nacre_session_hold *hold,
     NACRE_AUTO(nacre_fd_guard) int from_fd = -1;
     NACRE_AUTO(nacre_fd_guard) int lock_fd = -1;
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
-    char name[NACRE_MEDIA_NAME], given[NACRE_MEDIA_NAME];
+    char name[MAKING_BYTES], given[NACRE_MEDIA_NAME];
     enum nacre_status status = open_source(path, &from_fd, err);
 
     if (status == NACRE_OK && hold->fd < 0)

@@ -309,7 +309,7 @@ enum nacre_status nacre_sessions_prune(const char *state_dir,
     is_day = how->timer && take_day(dir_fd);
     for (size_t i = 0; ids[i]; i++)
         prune_one(dir_fd, ids[i], how, is_day, ender, &report);
-    session_turns_tidy(dir_fd);
+    session_locks_tidy(dir_fd);
     *ret_report = report;
     return NACRE_OK;
 }

@@ -138,18 +138,21 @@ static bool keep_text(const char *text, char **ret_copy)
 /* False: it is not one of ours, or memory is short. */
 static bool parse(const json_t *json, struct session_record *record)
 {
-    const char *scope, *key, *agent, *config, *root, *workspace = NULL, *box_name;
+    const char *scope, *key, *agent, *config, *root, *workspace, *box_name;
+    const json_t *place;
     json_int_t created, idle, age;
     int version, daily;
 
     if (json_unpack_ex((json_t *)json, NULL, JSON_STRICT,
-                       "{s:i, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:I, s:I, s:I, s:b}",
+                       "{s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:b}",
                        "version", &version, "scope", &scope, "scope_key", &key, "agent",
-                       &agent, "config", &config, "root", &root, "workspace", &workspace,
+                       &agent, "config", &config, "root", &root, "workspace", &place,
                        "box_name", &box_name, "created_ms", &created, "idle_ms", &idle,
                        "age_ms", &age, "daily", &daily) != 0 ||
-        version != 1 || created < 0 || idle < 0 || age < 0 || root[0] != '/' ||
-        (workspace && !is_name(workspace)) || !read_scope(scope, &record->scope))
+        version != 1 || created < 0 || idle < 0 || age < 0 || root[0] != '/')
+        return false;
+    workspace = json_string_value(place);
+    if ((!workspace && !json_is_null(place)) || (workspace && !is_name(workspace)) || !read_scope(scope, &record->scope))
         return false;
     record->created_ms = (uint64_t)created;
     record->idle_ms = (uint64_t)idle;

@@ -146,10 +146,14 @@ static enum nacre_status copy_skill(struct mirror *mirror, int from_dir, const c
     NACRE_AUTO(nacre_fd_guard) int fd =
         openat(from_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-    if (fd < 0 && errno == ELOOP)
-        mirror->report.left_out++;
-    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR)) /* a file beside the folders */
+    struct stat st;
+
+    /* A file beside the folders; or a link, which the kernel calls no directory too. */
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR)) {
+        mirror->report.left_out +=
+            fstatat(from_dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
         return NACRE_OK;
+    }
     if (fd < 0)
         return fail_entry(name, err);
     if (!is_skill(fd)) {

@@ -44,8 +44,8 @@ NACRE_MUST_CHECK enum nacre_status session_lock(int dir_fd, const char *id,
                                                 struct nacre_error *err);
 /* Removes the file of a lock that is held alone. */
 void session_lock_remove(int dir_fd, const char *id, const char *kind);
-/* Removes the turns that nobody has. */
-void session_turns_tidy(int dir_fd);
+/* Removes the files of turns that nobody has, and of sandboxes that there are not. */
+void session_locks_tidy(int dir_fd);
 
 /* ---- records ---- */
 
