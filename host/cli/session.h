@@ -10,7 +10,7 @@ struct cli_session {
     struct nacre_config *config;
     struct nacre_session *session;
     struct nacre_session_hold *hold;
-    char approver[NACRE_SHOWN + 32];
+    char approver[NACRE_SHOWN + 64];
 };
 void cli_session_clear(struct cli_session *session);
 
