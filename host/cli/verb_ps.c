@@ -69,14 +69,14 @@ static int print_json(const struct boxes *boxes)
         const struct nacre_box_info *box = &boxes->items[i];
 
         failed |= json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:i}", "scope",
-                            cli_json_text(box->scope_key), "session",
-                            session_json(box->scope_key), "image",
+            list, json_pack("{s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:i, s:o}", "scope",
+                            cli_json_text(box->scope_key), "image",
                             cli_json_text(box->image), "id", cli_json_text(box->id),
                             "name", cli_json_text(box->name), "config", box->digest,
                             "created_ms", (json_int_t)box->created_ms, "used_ms",
                             (json_int_t)box->used_ms, "commands",
-                            (json_int_t)box->commands, "owner_pid", (int)box->owner_pid));
+                            (json_int_t)box->commands, "owner_pid", (int)box->owner_pid,
+                            "session", session_json(box->scope_key)));
     }
     if (failed)
         json_decref(list);

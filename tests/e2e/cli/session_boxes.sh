@@ -141,7 +141,8 @@ remove_foreign
 session work 'echo in'
 expect_out "in"
 run ps --json
-expect_out_has '"scope":"session:work","session":"work"'
+expect_out_has '"scope":"session:work","image"'
+expect_out_has '"session":"work"'
 expect_out_has "\"name\":\"${prefix}work-e274eeff\""
 for which in session:work work "${prefix}work-e274eeff"; do
   session work true
