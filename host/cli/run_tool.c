@@ -370,8 +370,10 @@ static enum nacre_status load_it(const struct cli_args *args,
     if (status == NACRE_OK)
         status = make_tool(operands, reference, run, err);
     if (status == NACRE_OK && run->session.session)
-        status = cli_session_enter(&run->session, nacre_engine_state_dir(run->engine),
-                                   run->policy, &run->request.request, err);
+        status = nacre_session_enter(run->session.session,
+                                     nacre_engine_state_dir(run->engine), run->policy,
+                                     NULL, &run->request.request, &run->session.hold,
+                                     err);
     if (status != NACRE_OK)
         return nacre_run_failed(run->engine, run->policy, name, &run->request.request,
                                 err);

@@ -1,11 +1,9 @@
 #include "session.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 
@@ -92,64 +90,4 @@ const struct nacre_policy *cli_session_policy(const struct cli_session *session,
     if (is_module)
         return settled->files;
     return elevated && settled->sandboxed ? settled->host : settled->shell;
-}
-
-/* Who says that there is no sandbox. */
-static void name_approver(struct cli_session *session, bool elevated)
-{
-    const struct nacre_session *settled = session->session;
-    const struct nacre_source *source = &settled->mode_source;
-    char shown[NACRE_SHOWN];
-
-    (void)nacre_text_shown(shown, session->config->source);
-    if (elevated)
-        (void)snprintf(session->approver, sizeof(session->approver),
-                       "config %s: tools.elevated", shown);
-    else if (source->place.line > 0)
-        (void)snprintf(session->approver, sizeof(session->approver), "config %s:%d:%d",
-                       shown, source->place.line, source->place.column);
-    else
-        (void)snprintf(session->approver, sizeof(session->approver),
-                       "config %s: %.24s", shown, nacre_mode_name(settled->mode));
-}
-
-static uint64_t time_of(const struct nacre_policy *policy,
-                        const struct nacre_request *request)
-{
-    uint64_t most = policy->limits.timeout_ms.value > 0 ? policy->limits.timeout_ms.value
-                                                        : NACRE_DEFAULT_TIMEOUT_MS;
-
-    return request->timeout_ms > 0 && request->timeout_ms < most ? request->timeout_ms
-                                                                 : most;
-}
-
-enum nacre_status cli_session_enter(struct cli_session *session, const char *state_dir,
-                                    const struct nacre_policy *policy,
-                                    struct nacre_request *request,
-                                    struct nacre_error *err)
-{
-    uint64_t start_ns = nacre_clock_ns(), time_ms = time_of(policy, request), waited_ms;
-    const struct nacre_session_open_options options = {
-        .state_dir = state_dir,
-        .deadline_ns = start_ns + time_ms * NACRE_NS_PER_MS,
-    };
-    enum nacre_status status =
-        nacre_session_open(session->session, &options, &session->hold, err);
-
-    if (status != NACRE_OK)
-        return status;
-    waited_ms = (nacre_clock_ns() - start_ns) / NACRE_NS_PER_MS;
-    if (waited_ms > 0)
-        request->timeout_ms = waited_ms < time_ms ? time_ms - waited_ms : 1;
-    nacre_session_request(session->session, request);
-    if (policy->level == NACRE_LEVEL_NONE) {
-        name_approver(session, policy == session->session->host);
-        /* Mounts are a sandbox's: here the command has the host's tree. */
-        request->mounts = NULL;
-        request->mount_count = 0;
-        request->unsandboxed = true;
-        request->approver = session->approver;
-        request->workspace = nacre_session_hold_path(session->hold);
-    }
-    return NACRE_OK;
 }

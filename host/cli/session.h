@@ -3,14 +3,12 @@
 
 #include "args.h"
 #include "nacre/sessions.h"
-#include "nacre/text.h"
 
 /* A configuration as the verbs use it: read, settled for one session, and held. */
 struct cli_session {
     struct nacre_config *config;
     struct nacre_session *session;
     struct nacre_session_hold *hold;
-    char approver[NACRE_SHOWN + 64];
 };
 void cli_session_clear(struct cli_session *session);
 
@@ -33,14 +31,6 @@ NACRE_MUST_CHECK enum nacre_status cli_session_elevate(const struct cli_session 
 /* The policy of a run: borrowed from the session. */
 const struct nacre_policy *cli_session_policy(const struct cli_session *session,
                                               bool is_module, bool elevated);
-
-/* Waits for the session's turn, until the request's time is over; what was waited is
- * taken from that time.  Then the request is the session's. */
-NACRE_MUST_CHECK enum nacre_status cli_session_enter(struct cli_session *session,
-                                                     const char *state_dir,
-                                                     const struct nacre_policy *policy,
-                                                     struct nacre_request *request,
-                                                     struct nacre_error *err);
 
 #define CLI_OPTION_CONFIG                                                        \
     { "--config", .kind = CLI_TEXT, .value = "FILE", .offer = CLI_OFFER_FILES,   \

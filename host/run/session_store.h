@@ -3,6 +3,7 @@
 
 #include "nacre/own.h"
 #include "nacre/sessions.h"
+#include "nacre/text.h"
 
 /* STATE_DIR/sessions: locks and records, and the directories that records tell of. */
 
@@ -129,6 +130,7 @@ struct nacre_session_hold {
     struct session_owner owner;
     struct session_wait wait;
     struct session_steps steps;
+    char approver[NACRE_SHOWN + 64]; /* of a run at level none */
 };
 
 /* Copies the regular file `from_fd` to `to_fd`, NACRE_ERR_TOO_BIG beyond `bytes_max`;

@@ -255,3 +255,70 @@ const char *nacre_session_hold_path(const struct nacre_session_hold *hold)
 {
     return hold->path;
 }
+
+/* ---- for a run ---- */
+
+/* Who says that there is no sandbox. */
+static void name_approver(const struct nacre_session *session, bool elevated,
+                          struct nacre_session_hold *hold)
+{
+    const struct nacre_source *source = &session->mode_source;
+    char shown[NACRE_SHOWN];
+
+    (void)nacre_text_shown(shown, session->config->source);
+    if (elevated)
+        (void)snprintf(hold->approver, sizeof(hold->approver),
+                       "config %s: tools.elevated", shown);
+    else if (source->place.line > 0)
+        (void)snprintf(hold->approver, sizeof(hold->approver), "config %s:%d:%d", shown,
+                       source->place.line, source->place.column);
+    else
+        (void)snprintf(hold->approver, sizeof(hold->approver), "config %s: mode %.8s",
+                       shown, nacre_mode_name(session->mode));
+}
+
+static uint64_t time_of(const struct nacre_policy *policy,
+                        const struct nacre_request *request)
+{
+    uint64_t most = policy->limits.timeout_ms.value > 0 ? policy->limits.timeout_ms.value
+                                                        : NACRE_DEFAULT_TIMEOUT_MS;
+
+    return request->timeout_ms > 0 && request->timeout_ms < most ? request->timeout_ms
+                                                                 : most;
+}
+
+enum nacre_status nacre_session_enter(const struct nacre_session *session,
+                                      const char *state_dir,
+                                      const struct nacre_policy *policy,
+                                      const _Atomic int *cancelled,
+                                      struct nacre_request *request,
+                                      struct nacre_session_hold **ret_hold,
+                                      struct nacre_error *err)
+{
+    uint64_t start_ns = nacre_clock_ns(), time_ms = time_of(policy, request), waited_ms;
+    const struct nacre_session_open_options options = {
+        .state_dir = state_dir,
+        .deadline_ns = start_ns + time_ms * NACRE_NS_PER_MS,
+        .cancelled = cancelled,
+    };
+    struct nacre_session_hold *hold = NULL;
+    enum nacre_status status = nacre_session_open(session, &options, &hold, err);
+
+    if (status != NACRE_OK)
+        return status;
+    waited_ms = (nacre_clock_ns() - start_ns) / NACRE_NS_PER_MS;
+    if (waited_ms > 0)
+        request->timeout_ms = waited_ms < time_ms ? time_ms - waited_ms : 1;
+    nacre_session_request(session, request);
+    if (policy->level == NACRE_LEVEL_NONE) {
+        name_approver(session, policy == session->host, hold);
+        /* Mounts are a sandbox's: here the command has the host's tree. */
+        request->mounts = NULL;
+        request->mount_count = 0;
+        request->unsandboxed = true;
+        request->approver = hold->approver;
+        request->workspace = hold->path;
+    }
+    *ret_hold = hold;
+    return NACRE_OK;
+}

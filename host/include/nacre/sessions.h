@@ -47,6 +47,19 @@ nacre_session_open(const struct nacre_session *session,
 void nacre_session_hold_free(struct nacre_session_hold *hold); /* used just now; or NULL */
 NACRE_OWNED(nacre_session_hold)
 
+/*
+ * The same for a run by one of the session's policies: waits at most as long as the run
+ * may take, takes what was waited from request->timeout_ms, and makes the request the
+ * session's, as nacre_session_request() does.  At level none it has its consent from the
+ * configuration, and says so in request->approver.  The request borrows from session and
+ * hold.  `cancelled` may be NULL.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_session_enter(const struct nacre_session *session, const char *state_dir,
+                    const struct nacre_policy *policy, const _Atomic int *cancelled,
+                    struct nacre_request *request, struct nacre_session_hold **ret_hold,
+                    struct nacre_error *err);
+
 /* What the session sees as /workspace: open, and its path.  -1 and NULL: an agent without
  * a workspace. */
 int nacre_session_hold_fd(const struct nacre_session_hold *hold);
