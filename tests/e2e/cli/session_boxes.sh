@@ -70,6 +70,18 @@ eventually() {
 counts() { [[ $(count) == "$1" ]]; }
 remove_foreign() { engine "/containers/${prefix}work-e274eeff?force=1" -X DELETE; }
 
+# told KEY: the same, as explain foretells it; "host" alone for no sandbox.
+told() {
+  "$NACRE" explain --config c.json5 --session "$1" --json | python3 -c '
+import json, sys
+box = json.load(sys.stdin)["sandbox"]
+if not box["sessionIsSandboxed"]:
+    sys.exit(print("host"))
+print(box["containerName"])
+for mount in sorted(box["mounts"], key=lambda m: m["guest"]):
+    print(mount["guest"], mount["host"], "rw" if mount["writable"] else "ro")'
+}
+
 # ---- mode × session × scope × access ----
 
 # cell MODE KEY SCOPE ACCESS
@@ -87,6 +99,7 @@ cell() {
   expect_status 0
   if [[ $sandboxed == no ]]; then
     expect_out "$scratch/agent"
+    is "what explain tells of $*" "$(told "$key")" host
     is "containers of $*" "$(names)" ""
     is "the mark of $*" "$(cat "$scratch/agent/mark")" mark
     is "the root of $*" "$(ls -A "$root" 2>/dev/null)" ""
@@ -101,6 +114,7 @@ cell() {
     [[ $4 != ro ]] || echo "/agent $scratch/agent ro"
     echo "/workspace $workspace rw"
   )"
+  is "what explain tells of $*" "$(told "$key")" "$(names; mounts "$(names)")"
   is "the mark of $*" "$(cat "$workspace/mark")" mark
   if [[ $4 != rw ]]; then
     is "what $* wrote to the agent's" "$(ls -A "$scratch/agent" 2>/dev/null | grep mark)" ""
