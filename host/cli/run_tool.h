@@ -29,10 +29,10 @@ struct cli_operands {
 /* Runs it, says what there is to say, and returns the exit status. */
 int cli_run_tool(const struct cli_args *args, const struct cli_operands *operands);
 
-#define CLI_RUN_SESSIONS                                                                 \
-    "With --config the session's line of that file decides, not a policy: whether there\n" \
-    "is a sandbox, whose, what it sees, and which tools may run. A command is the tool\n"  \
-    "exec. One run at a time for each session: others wait until their time is over.\n"
+#define CLI_RUN_SESSIONS                                                              \
+    "With --config that file decides, not a policy: is there a sandbox, whose, what\n"  \
+    "does it see, which tools may run. A command is the tool exec. One run at a time\n" \
+    "for each session: others wait until their time is over.\n"
 
 #define CLI_RUN_EXITS                                                                  \
     "Exit status: the guest's own, or 124 timed out, 125 nacre failed, 126 denied or\n" \

@@ -55,7 +55,7 @@ static enum nacre_status read_config(const char *reference,
     return NACRE_OK;
 }
 
-/* Those without a record: a policy made them, and no configuration has limits for them. */
+/* Those without a record: a policy made them, no configuration has limits for them. */
 static enum nacre_status prune_others(struct nacre_engine *engine,
                                       const struct nacre_sessions_prune *how,
                                       struct nacre_sessions_report *report,
@@ -122,9 +122,9 @@ const struct cli_verb cli_verb_prune = {
     .summary = "end warm sandboxes that are long unused or old",
     .operands = "",
     .about = "One in which a command runs is never taken. Sandboxes of a configuration\n"
-             "go by its prune.idleHours and prune.maxAgeDays unless numbers are given, and\n"
-             "their workspaces go with them. The keeper does the same by itself every\n"
-             "five minutes.",
+             "go by its prune.idleHours and prune.maxAgeDays unless numbers are given,\n"
+             "and their workspaces go with them. The keeper does the same by itself\n"
+             "every five minutes.",
     .example = "  nacre prune --idle-hours 2",
     .options = options,
     .option_count = OPT_COUNT,

@@ -146,8 +146,8 @@ const struct cli_verb cli_verb_ps = {
     .name = "ps",
     .summary = "list the sandboxes that are warm",
     .operands = "",
-    .about = "With name, scope, image, how long ago it was made and last used, and how many\n"
-             "commands run in it now.",
+    .about = "With name, scope, image, how long ago it was made and last used, and how\n"
+             "many commands run in it now.",
     .example = "  nacre ps",
     .run = run,
 };

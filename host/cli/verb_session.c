@@ -11,7 +11,10 @@
 #include "session.h"
 #include "verbs.h"
 
-enum { OPT_SESSION, OPT_AGENT, OPT_CONFIG, OPT_SKILLS, OPT_FORCE, OPT_TIMEOUT, OPT_COUNT };
+enum {
+    OPT_SESSION, OPT_AGENT, OPT_CONFIG, OPT_SKILLS, OPT_FORCE, OPT_TIMEOUT,
+    OPT_COUNT
+};
 
 #define WAIT_MS 30000
 
@@ -27,7 +30,8 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_FORCE] = { "--force", .kind = CLI_FLAG,
                     .help = "for end: also while it runs; the run then ends" },
     [OPT_TIMEOUT] = { "--timeout-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
-                      .max = 604800000, .help = "how long others are waited for (30000)" },
+                      .max = 604800000,
+                      .help = "how long others are waited for (30000)" },
 };
 
 static const char *const words[] = { "list", "end", "put", "path" };

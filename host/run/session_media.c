@@ -27,7 +27,8 @@ static size_t turning_mark(const unsigned char *at)
 {
     if (at[0] != 0xe2)
         return 0;
-    if (at[1] == 0x80 && (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae)))
+    if (at[1] == 0x80 &&
+        (at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae)))
         return 3;
     return at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9 ? 3 : 0;
 }

@@ -152,7 +152,8 @@ static bool parse(const json_t *json, struct session_record *record)
         version != 1 || created < 0 || idle < 0 || age < 0 || root[0] != '/')
         return false;
     workspace = json_string_value(place);
-    if ((!workspace && !json_is_null(place)) || (workspace && !is_name(workspace)) || !read_scope(scope, &record->scope))
+    if ((!workspace && !json_is_null(place)) || (workspace && !is_name(workspace)) ||
+        !read_scope(scope, &record->scope))
         return false;
     record->created_ms = (uint64_t)created;
     record->idle_ms = (uint64_t)idle;

@@ -89,8 +89,10 @@ static void a_link_at_every_step_is_refused(void **state)
             (void)scene_path(hand.root, "p/q/root");
             (void)snprintf(hand.box, sizeof(hand.box), "%s/slug", hand.root);
             scene_shell("mkdir -p p/q/root elsewhere");
-            scene_shell(i == 0 ? "rm -r p" : i == 1 ? "rm -r p/q" : i == 2 ? "rmdir p/q/root"
-                                                                     : "true");
+            scene_shell(i == 0   ? "rm -r p"
+                        : i == 1 ? "rm -r p/q"
+                        : i == 2 ? "rmdir p/q/root"
+                                 : "true");
             if (kind == 0)
                 assert_int_equal(symlink(i == 0 ? "elsewhere" : "../elsewhere", parts[i]),
                                  0);

@@ -185,7 +185,8 @@ static void nothing_beyond_a_link_is_touched(void **state)
     hand_make(&hand, "one");
     use("one", 1, 0);
     scene_shell("mkdir victim; echo kept >victim/file; "
-                "ln -s ../../victim root/$(ls root)/way; mkdir root/$(ls root)/sub; ln -s /etc root/$(ls root)/sub/etc");
+                "ln -s ../../victim root/$(ls root)/way; "
+                "mkdir root/$(ls root)/sub; ln -s /etc root/$(ls root)/sub/etc");
     make_old("3");
     assert_int_equal(prune(&by_records).workspaces, 1);
     assert_true(scene_holds("victim/file", "kept\n"));

@@ -44,7 +44,8 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_session_open(const struct nacre_session *session,
                    const struct nacre_session_open_options *options,
                    struct nacre_session_hold **ret_hold, struct nacre_error *err);
-void nacre_session_hold_free(struct nacre_session_hold *hold); /* used just now; or NULL */
+/* It was used until now.  Accepts NULL. */
+void nacre_session_hold_free(struct nacre_session_hold *hold);
 NACRE_OWNED(nacre_session_hold)
 
 /*
