@@ -25,6 +25,7 @@
 #define BEAT_MS_MAX 5000
 #define COMMANDS_MAX 64
 #define DEFAULTS_MAX 256
+#define NAME_TRIES 3
 #define TURN_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
 
 struct dk_box {
@@ -85,21 +86,46 @@ static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
     return NACRE_OK;
 }
 
+/* A name that was given may be taken; who has it is asked, and one of ours that is left
+ * over makes room. */
+static enum nacre_status create_named(struct dk_box *box, const json_t *body,
+                                      const struct dk_box_order *asked,
+                                      struct dk_created *ret_created,
+                                      struct nacre_error *err)
+{
+    struct dk_site *site = box->parts.site;
+    enum nacre_status status;
+
+    for (int i = 0;; i++) {
+        status = dk_container_create(site->client, box->name, body,
+                                     dk_within_ms(CREATE_MS), ret_created, err);
+        if (status != NACRE_ERR_USAGE || !asked->name || i == NAME_TRIES)
+            return status;
+        status = dk_owner_clear_name(site->owner, site->client, box->name,
+                                     asked->scope_key ? asked->scope_key : "",
+                                     dk_within_ms(END_MS), err);
+        if (status != NACRE_OK)
+            return status;
+    }
+}
+
 static enum nacre_status create(struct dk_box *box, const json_t *body,
-                                struct nacre_error *err)
+                                const struct dk_box_order *asked, struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
     struct dk_client *client = box->parts.site->client;
     struct dk_created created;
     struct nacre_error ignored;
-    enum nacre_status status =
-        dk_container_create(client, box->name, body, dk_within_ms(CREATE_MS), &created,
-                            err);
+    enum nacre_status status = create_named(box, body, asked, &created, err);
 
     /* Then it may be there all the same; what can't be removed now is found by its
      * labels later. */
-    if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO)
+    if ((status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) && !asked->name)
         (void)!dk_container_remove(client, box->name, dk_within_ms(END_MS), &ignored);
+    else if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) /* or be another's */
+        (void)!dk_owner_clear_name(box->parts.site->owner, client, box->name,
+                                   asked->scope_key ? asked->scope_key : "",
+                                   dk_within_ms(END_MS), &ignored);
     if (status != NACRE_OK && strstr(err->text, "bind source path does not exist"))
         return nacre_fail_context(err, DK_ELSEWHERE);
     if (status != NACRE_OK)
@@ -232,8 +258,11 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
         status = label(body, box, asked->scope_key, err);
     if (status != NACRE_OK)
         return status;
-    dk_owner_name(box->parts.site->owner, box->name);
-    status = create(box, body, err);
+    if (asked->name)
+        (void)snprintf(box->name, sizeof(box->name), "%s", asked->name);
+    else
+        dk_owner_name(box->parts.site->owner, box->name);
+    status = create(box, body, asked, err);
     return status == NACRE_OK ? meet(box, asked->cancelled, ret_again, err) : status;
 }
 

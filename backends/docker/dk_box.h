@@ -11,7 +11,6 @@
 struct dk_box;
 
 /* Its labels, beside dk_owner.h's. */
-#define DK_SCOPE_LABEL "nacre.scope"
 #define DK_IMAGE_LABEL "nacre.image"
 #define DK_CONFIG_LABEL "nacre.config"   /* hash of what it is made of */
 #define DK_CREATED_LABEL "nacre.created" /* ms since 1970 */
@@ -19,6 +18,7 @@ struct dk_box;
 struct dk_box_order {
     const struct nacre_plan *plan;
     const char *scope_key; /* for the label; NULL: it is for one run */
+    const char *name;      /* NULL: one that nobody else has */
     const _Atomic int *cancelled;
 };
 

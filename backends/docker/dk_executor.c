@@ -170,15 +170,17 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 
 /* A sandbox for this run: warm, or one of its own. */
 static enum nacre_status take(struct executor *executor, const struct nacre_plan *plan,
-                              struct dk_box **ret_box, struct nacre_error *err)
+                              const char *name, struct dk_box **ret_box,
+                              struct nacre_error *err)
 {
     const struct dk_box_order order = { .plan = plan, .cancelled = &executor->cancelled };
     enum nacre_status status = reach(executor, err);
 
     if (status == NACRE_OK)
-        status = plan->scope_key ? dk_warm_get(executor->warm, plan, &executor->cancelled,
-                                               ret_box, err)
-                                 : dk_box_open(executor->site, &order, ret_box, err);
+        status = plan->scope_key
+                     ? dk_warm_get(executor->warm, plan, name, &executor->cancelled,
+                                   ret_box, err)
+                     : dk_box_open(executor->site, &order, ret_box, err);
     if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||
         status == NACRE_ERR_NOT_RUNNABLE)
         return status;
@@ -208,7 +210,7 @@ static enum nacre_status executor_run(struct nacre_executor *base,
     enum nacre_status status;
 
     assert(tool->kind != NACRE_TOOL_MODULE);
-    status = take(executor, plan, &box, err);
+    status = take(executor, plan, request->box_name, &box, err);
     if (status == NACRE_OK) {
         status = dk_box_run(box, plan, tool, request, &executor->cancelled, result, err);
         give_back(executor, plan, box);

@@ -16,6 +16,7 @@
 
 #include "nacre/hash.h"
 #include "nacre/key.h"
+#include "nacre/text.h"
 
 #define LOCK_NAME (DK_TOKEN + 8) /* TOKEN.lock */
 #define FILES_MAX 4096
@@ -179,6 +180,60 @@ void dk_owner_name(struct dk_owner *owner, char ret_name[DK_NAME])
 {
     (void)snprintf(ret_name, DK_NAME, "nacre-%s-%" PRIu64, owner->token + PART + 1,
                    atomic_fetch_add(&owner->names, 1) + 1);
+}
+
+static const char *label_of(const json_t *container, const char *key)
+{
+    const json_t *config = json_object_get(container, "Config");
+    const char *value =
+        json_string_value(json_object_get(json_object_get(config, "Labels"), key));
+
+    return value ? value : "";
+}
+
+static enum nacre_status refuse_name(const json_t *container, const char *name, bool ours,
+                                     struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    if (ours)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "the container '%s' is in use by the sandbox of '%s' of another "
+                          "keeper or configuration: end it with nacre rm, or give this "
+                          "one another containerPrefix", name,
+                          nacre_text_shown(shown, label_of(container, DK_SCOPE_LABEL)));
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "a container '%s' is there that nacre did not make: remove it, or "
+                      "give this one another containerPrefix", name);
+}
+
+enum nacre_status dk_owner_clear_name(const struct dk_owner *owner,
+                                      struct dk_client *client, const char *name,
+                                      const char *scope_key, uint64_t deadline_ns,
+                                      struct nacre_error *err)
+{
+    NACRE_AUTO(dk_json_guard) json_t *container = NULL;
+    enum nacre_status status =
+        dk_container_inspect(client, name, deadline_ns, &container, err);
+    const char *token, *id;
+    char uid[16];
+    bool ours, stale;
+
+    if (status == NACRE_ERR_NOT_FOUND)
+        return NACRE_OK; /* it has just gone */
+    if (status != NACRE_OK)
+        return status;
+    token = label_of(container, DK_TOKEN_LABEL);
+    id = json_string_value(json_object_get(container, "Id"));
+    (void)snprintf(uid, sizeof(uid), "%u", (unsigned)geteuid());
+    ours = strcmp(label_of(container, DK_OWNER_LABEL), uid) == 0;
+    /* Of one scope one sandbox at a time is made: a second one is left over. */
+    stale = dk_owner_is_dead(owner->dir_fd, token) ||
+            (strcmp(token, owner->token) == 0 &&
+             strcmp(label_of(container, DK_SCOPE_LABEL), scope_key) == 0);
+    if (!ours || !stale || !id)
+        return refuse_name(container, name, ours, err);
+    return dk_container_remove(client, id, deadline_ns, err);
 }
 
 void dk_owner_sweep(const struct dk_owner *owner, struct dk_client *client,

@@ -13,6 +13,7 @@ struct dk_owner;
 
 #define DK_OWNER_LABEL "nacre.owner" /* whose user's: a uid */
 #define DK_TOKEN_LABEL "nacre.keeper"
+#define DK_SCOPE_LABEL "nacre.scope"
 #define DK_TOKEN 34 /* "0123456789abcdef-0123456789abcdef": state directory, owner */
 #define DK_NAME 64
 
@@ -28,6 +29,19 @@ int dk_owner_dir(const struct dk_owner *owner); /* of all owners: state_dir/boxe
 
 /* A container's name that nobody else has.  For any thread. */
 void dk_owner_name(struct dk_owner *owner, char ret_name[DK_NAME]);
+
+/*
+ * A container of this name is there already.  One that a dead owner of this state
+ * directory left, or that is left over from this owner's own sandbox of `scope_key`, is
+ * removed: NACRE_OK, try again.  NACRE_ERR_UNAVAILABLE says whose it is else; that one is
+ * not touched.
+ */
+NACRE_MUST_CHECK enum nacre_status dk_owner_clear_name(const struct dk_owner *owner,
+                                                       struct dk_client *client,
+                                                       const char *name,
+                                                       const char *scope_key,
+                                                       uint64_t deadline_ns,
+                                                       struct nacre_error *err);
 
 /* Is the owner of this name one of this state directory, and dead, or alive?  Of another
  * directory's owners nothing is known: neither.  `dir_fd` is dk_owner_dir(). */

@@ -240,11 +240,11 @@ static struct kept *new_kept(const struct nacre_plan *plan)
 }
 
 static enum nacre_status make(struct dk_warm *warm, const struct nacre_plan *plan,
-                              const _Atomic int *cancelled, struct dk_box **ret_box,
-                              struct nacre_error *err)
+                              const char *name, const _Atomic int *cancelled,
+                              struct dk_box **ret_box, struct nacre_error *err)
 {
     const struct dk_box_order order = { .plan = plan, .scope_key = plan->scope_key,
-                                        .cancelled = cancelled };
+                                        .name = name, .cancelled = cancelled };
     struct kept *kept = new_kept(plan);
     struct dk_box *box = NULL;
     enum nacre_status status;
@@ -277,12 +277,15 @@ static enum nacre_status make(struct dk_warm *warm, const struct nacre_plan *pla
  * is looked up anew, without the lock.
  */
 static enum nacre_status serves(struct dk_warm *warm, struct kept *kept,
-                                const struct nacre_plan *plan, bool *ret_serves,
-                                struct nacre_error *err)
+                                const struct nacre_plan *plan, const char *name,
+                                bool *ret_serves, struct nacre_error *err)
 {
     struct nacre_digest wanted;
     enum nacre_status status;
 
+    *ret_serves = false;
+    if (name && strcmp(name, dk_box_name(kept->box)) != 0)
+        return NACRE_OK;
     *ret_serves = dk_box_is_of(kept->box, plan);
     if (*ret_serves)
         return NACRE_OK;
@@ -311,8 +314,8 @@ static enum nacre_status refuse_changed(const struct nacre_plan *plan,
 
 /* The lock is held, and let go of in between: whoever comes back looks again. */
 static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan,
-                             const _Atomic int *cancelled, struct dk_box **ret_box,
-                             struct nacre_error *err)
+                             const char *name, const _Atomic int *cancelled,
+                             struct dk_box **ret_box, struct nacre_error *err)
 {
     for (;;) {
         struct kept *kept = find(warm, plan->scope_key);
@@ -322,13 +325,13 @@ static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan
         if (atomic_load(cancelled))
             return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "cancelled");
         if (!kept)
-            return make(warm, plan, cancelled, ret_box, err);
+            return make(warm, plan, name, cancelled, ret_box, err);
         if (!kept->box) { /* another call is making it */
             wait_for(warm, &warm->changed);
             continue;
         }
         if (!is_spent(kept)) {
-            status = serves(warm, kept, plan, &good, err);
+            status = serves(warm, kept, plan, name, &good, err);
             if (status != NACRE_OK)
                 return status;
             if (!good && kept->info.commands > 0 && !is_spent(kept))
@@ -347,13 +350,13 @@ static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan
 }
 
 enum nacre_status dk_warm_get(struct dk_warm *warm, const struct nacre_plan *plan,
-                              const _Atomic int *cancelled, struct dk_box **ret_box,
-                              struct nacre_error *err)
+                              const char *name, const _Atomic int *cancelled,
+                              struct dk_box **ret_box, struct nacre_error *err)
 {
     enum nacre_status status;
 
     (void)pthread_mutex_lock(&warm->lock);
-    status = get(warm, plan, cancelled, ret_box, err);
+    status = get(warm, plan, name, cancelled, ret_box, err);
     (void)pthread_mutex_unlock(&warm->lock);
     return status;
 }

@@ -17,12 +17,14 @@ void dk_warm_free(struct dk_warm *warm); /* ends them all; accepts NULL */
 NACRE_OWNED(dk_warm)
 
 /*
- * The container of the plan's scope key, made if there is none.  One that was made from
+ * The container of the plan's scope key, made if there is none, and called `name` if that
+ * is not NULL.  One that was made from
  * something else never serves: idle it is replaced, and while a command runs in it the
  * call is refused, NACRE_ERR_UNAVAILABLE.  Give it back with dk_warm_put().
  */
 NACRE_MUST_CHECK enum nacre_status dk_warm_get(struct dk_warm *warm,
                                                const struct nacre_plan *plan,
+                                               const char *name,
                                                const _Atomic int *cancelled,
                                                struct dk_box **ret_box,
                                                struct nacre_error *err);

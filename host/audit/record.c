@@ -1,6 +1,7 @@
 /*
  * Trusts the request no further than its pointers: names are cut and escaped, and
- * of arguments and environment only a keyed digest leaves this file.
+ * of arguments and environment only a keyed digest leaves this file.  A run without a
+ * sandbox is told of in full, by a text that was cleaned of secrets before it came here.
  */
 #include "record.h"
 
@@ -12,6 +13,9 @@
 #include "parse.h"
 
 #define NAME_BYTES_MAX 256
+#define BARE_COMMAND_BYTES_MAX 16384 /* each byte may take six in JSON */
+#define BARE_PATH_BYTES_MAX 4096
+#define BARE_NAMES_MAX 64
 
 /* From the contract's lists and not by its name functions: those belong to layers
  * that this one does not stand on. */
@@ -198,10 +202,37 @@ static void add_run(struct audit_line *line, const struct nacre_hasher *keyed,
     add_secrets(line, request->granted);
 }
 
+/* Names alone: a value may be a secret. */
+static void add_names(struct audit_line *line, const char *const *environment)
+{
+    audit_line_add(line, ",\"environment\":[");
+    for (size_t i = 0; environment && environment[i] && i < BARE_NAMES_MAX; i++) {
+        size_t length = strcspn(environment[i], "=");
+
+        audit_line_add(line, i > 0 ? "," : "");
+        audit_line_bytes(line, environment[i], length, NAME_BYTES_MAX);
+    }
+    audit_line_add(line, "]");
+}
+
+static void add_bare(struct audit_line *line, const struct nacre_audit_run *run)
+{
+    if (!run->bare)
+        return;
+    audit_line_add(line, ",\"bare\":{\"command\":");
+    audit_line_text(line, run->bare->command, BARE_COMMAND_BYTES_MAX);
+    audit_line_add(line, ",\"directory\":");
+    audit_line_text(line, run->plan ? run->plan->directory : NULL, BARE_PATH_BYTES_MAX);
+    add_names(line, run->request->environment);
+    add_name(line, ",\"approver\":", run->bare->approver);
+    audit_line_add(line, "}");
+}
+
 void audit_record_begin(struct audit_line *line, const struct nacre_hasher *keyed,
                         const struct nacre_audit_run *run)
 {
     add_run(line, keyed, "begin", run);
+    add_bare(line, run);
 }
 
 static void add_usage(struct audit_line *line, const struct nacre_usage *usage)

@@ -32,6 +32,16 @@ enum nacre_status cli_boxes_end(struct nacre_engine *engine,
     return status == NACRE_ERR_NOT_FOUND ? NACRE_OK : status;
 }
 
+enum nacre_status cli_boxes_ender(void *data, const char *which, bool force,
+                                  uint32_t *ret_ended, uint32_t *ret_left,
+                                  struct nacre_error *err)
+{
+    const struct nacre_keeper_choice choice = { .which = which, .force = force };
+
+    *ret_ended = *ret_left = 0;
+    return cli_boxes_end(data, &choice, ret_ended, ret_left, err);
+}
+
 static enum nacre_status end_one(struct nacre_engine *engine, const char *which,
                                  bool force, uint32_t *ended, struct nacre_error *err)
 {

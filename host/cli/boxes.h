@@ -17,6 +17,11 @@ NACRE_MUST_CHECK enum nacre_status cli_boxes_end(struct nacre_engine *engine,
                                                  uint32_t *ended, uint32_t *left,
                                                  struct nacre_error *err);
 
+/* For nacre/sessions.h; `data` is the engine. */
+enum nacre_status cli_boxes_ender(void *data, const char *which, bool force,
+                                  uint32_t *ret_ended, uint32_t *ret_left,
+                                  struct nacre_error *err);
+
 /* The same for those that the operands name, or all with `all`; then says how many.
  * A name that is none, or one that is in use, is a failure.  Returns the exit status. */
 int cli_boxes_end_named(const struct cli_args *args, bool all, bool force);

@@ -26,7 +26,8 @@ static const struct cli_verb *const verbs[] = {
     &cli_verb_secret, &cli_verb_trace,
     &cli_verb_approvals, &cli_verb_approve, &cli_verb_deny,
     &cli_verb_parse, &cli_verb_convert,
-    &cli_verb_tool,    &cli_verb_version, &cli_verb_completion,
+    &cli_verb_tool, &cli_verb_session,
+    &cli_verb_version, &cli_verb_completion,
 };
 
 const struct cli_verb *const *cli_verbs(size_t *ret_count)

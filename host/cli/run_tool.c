@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "report.h"
 #include "request.h"
 #include "run_report.h"
+#include "session.h"
 #include "verbs.h"
 
 const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
@@ -64,6 +66,11 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_SCAN_FILES] = { "--scan-files", .kind = CLI_FLAG,
                              .help = "replace secrets in files that the run leaves in "
                                      "writable mounts, and tell" },
+    [RUN_OPT_CONFIG] = CLI_OPTION_CONFIG,
+    [RUN_OPT_SENDER] = CLI_OPTION_SENDER,
+    [RUN_OPT_ELEVATED] = { "--elevated", .kind = CLI_FLAG,
+                           .help = "a command outside its sandbox, where every gate of "
+                                   "tools.elevated is open" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -78,7 +85,9 @@ struct run {
     struct cli_term term;
     struct cli_pump pump;
     struct nacre_engine *engine;
-    struct nacre_policy *policy;
+    struct cli_session session;
+    struct nacre_policy *own_policy; /* NULL with a configuration */
+    const struct nacre_policy *policy;
     struct nacre_tool *tool;
     struct nacre_result *result;
     int input_fd; /* owned; -1 unless --stdin */
@@ -90,7 +99,8 @@ static void run_clear(struct run *run)
     cli_term_clear(&run->term);
     nacre_result_free(run->result);
     nacre_tool_free(run->tool);
-    nacre_policy_free(run->policy);
+    nacre_policy_free(run->own_policy);
+    cli_session_clear(&run->session);
     nacre_engine_free(run->engine);
     cli_pump_clear(&run->pump);
     cli_request_clear(&run->request);
@@ -174,6 +184,33 @@ static enum nacre_status open_input(const struct cli_value *file, struct run *ru
     return NACRE_OK;
 }
 
+/* What a configuration says, nobody says beside it. */
+static enum nacre_status check_config(const struct cli_args *args,
+                                      const struct cli_operands *operands,
+                                      struct nacre_error *err)
+{
+    static const int without[] = { RUN_OPT_POLICY,    RUN_OPT_WORKSPACE, RUN_OPT_MOUNT,
+                                   RUN_OPT_IMAGE,     RUN_OPT_SCOPE,
+                                   RUN_OPT_UNSANDBOXED };
+    static const int within[] = { RUN_OPT_SENDER, RUN_OPT_ELEVATED };
+    const struct cli_value *values = args->values;
+    bool has_config = values[RUN_OPT_CONFIG].given;
+
+    for (size_t i = 0; i < NACRE_COUNT(without) && has_config; i++)
+        if (values[without[i]].given)
+            return nacre_fail(err, NACRE_ERR_USAGE,
+                              "%s has no place beside --config: the file decides",
+                              cli_run_options[without[i]].name);
+    for (size_t i = 0; i < NACRE_COUNT(within) && !has_config; i++)
+        if (values[within[i]].given)
+            return nacre_fail(err, NACRE_ERR_USAGE, "%s is for --config",
+                              cli_run_options[within[i]].name);
+    if (values[RUN_OPT_ELEVATED].given && operands->module)
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "--elevated is for commands: a module always has a sandbox");
+    return NACRE_OK;
+}
+
 static enum nacre_status make_request(const struct cli_args *args,
                                       const struct cli_operands *operands,
                                       struct run *run, struct nacre_error *err)
@@ -207,6 +244,7 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->image = values[RUN_OPT_IMAGE].text;
     request->scan_files = values[RUN_OPT_SCAN_FILES].given;
     request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
+    request->approver = request->unsandboxed ? "--unsandboxed" : NULL;
     request->intercept = values[RUN_OPT_INTERCEPT].items;
     request->session = values[RUN_OPT_SESSION].text;
     request->agent = values[RUN_OPT_AGENT].text;
@@ -233,7 +271,7 @@ static enum nacre_status load_module(const char *path, const char *reference,
     enum nacre_status status = nacre_tool_load(path, ret_tool, err);
     char shown[NACRE_SHOWN], given[NACRE_SHOWN];
 
-    if (status == NACRE_OK || policy->level == NACRE_LEVEL_WASM)
+    if (status == NACRE_OK || policy->level == NACRE_LEVEL_WASM || !reference)
         return status;
     return nacre_fail(err, NACRE_ERR_USAGE,
                       "policy %s is of level %s, which runs commands: write nacre run "
@@ -264,6 +302,60 @@ static enum nacre_status fail_invoke(const struct nacre_tool *tool, const char *
                       nacre_text_shown(given, path));
 }
 
+#define TOOL_NAME_MAX 128
+
+/* "read" for dir/read.wasm. */
+static void tool_name(const struct cli_operands *operands, char ret_name[TOOL_NAME_MAX])
+{
+    const char *slash = operands->module ? strrchr(operands->module, '/') : NULL;
+    const char *name = slash ? slash + 1 : operands->module;
+    const char *dot = name ? strrchr(name, '.') : NULL;
+
+    if (!name)
+        (void)snprintf(ret_name, TOOL_NAME_MAX, "exec");
+    else
+        (void)snprintf(ret_name, TOOL_NAME_MAX, "%.*s",
+                       dot && dot != name ? (int)(dot - name) : (int)strlen(name), name);
+}
+
+static enum nacre_status settle(const struct cli_args *args,
+                                const struct cli_operands *operands, struct run *run,
+                                struct nacre_error *err)
+{
+    const struct cli_value *values = args->values;
+    bool elevated = values[RUN_OPT_ELEVATED].given;
+    char name[TOOL_NAME_MAX];
+    enum nacre_status status =
+        cli_session_settle(&run->session, values[RUN_OPT_CONFIG].text,
+                           &values[RUN_OPT_SESSION], &values[RUN_OPT_AGENT],
+                           &values[RUN_OPT_SENDER], err);
+
+    if (status != NACRE_OK)
+        return status;
+    run->policy = cli_session_policy(&run->session, operands->module != NULL, elevated);
+    run->request.request.session = run->session.session->key;
+    run->request.request.agent = run->session.session->agent;
+    tool_name(operands, name);
+    status = cli_session_allow(&run->session, name, err);
+    if (status == NACRE_OK && elevated)
+        status = cli_session_elevate(&run->session, err);
+    return status;
+}
+
+static enum nacre_status get_policy(const struct cli_args *args,
+                                    const struct cli_operands *operands, struct run *run,
+                                    struct nacre_error *err)
+{
+    enum nacre_status status;
+
+    if (args->values[RUN_OPT_CONFIG].given)
+        return settle(args, operands, run, err);
+    status = nacre_engine_policy(run->engine, args->values[RUN_OPT_POLICY].text,
+                                 &run->own_policy, err);
+    run->policy = run->own_policy;
+    return status;
+}
+
 /* Up to the run itself; what can't be read leaves the records of a failed run. */
 static enum nacre_status load_it(const struct cli_args *args,
                                  const struct cli_operands *operands, struct run *run,
@@ -273,11 +365,15 @@ static enum nacre_status load_it(const struct cli_args *args,
     const char *name = operands->module    ? operands->module
                        : operands->command ? operands->command[0]
                                            : "sh";
-    enum nacre_status status =
-        nacre_engine_policy(run->engine, reference, &run->policy, err);
+    enum nacre_status status = get_policy(args, operands, run, err);
 
     if (status == NACRE_OK)
         status = make_tool(operands, reference, run, err);
+    if (status == NACRE_OK && run->session.session)
+        status = nacre_session_enter(run->session.session,
+                                     nacre_engine_state_dir(run->engine), run->policy,
+                                     NULL, &run->request.request, &run->session.hold,
+                                     err);
     if (status != NACRE_OK)
         return nacre_run_failed(run->engine, run->policy, name, &run->request.request,
                                 err);
@@ -294,8 +390,10 @@ static enum nacre_status run_it(const struct cli_args *args,
         .single_run = true,
         .commands_only = !operands->module,
     };
-    enum nacre_status status = make_request(args, operands, run, err);
+    enum nacre_status status = check_config(args, operands, err);
 
+    if (status == NACRE_OK)
+        status = make_request(args, operands, run, err);
     if (status == NACRE_OK)
         status = cli_engine_open(engine, &run->term, &run->engine, err);
     if (status == NACRE_OK)

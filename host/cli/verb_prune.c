@@ -1,9 +1,14 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "boxes.h"
 #include "nacre/own.h"
 #include "report.h"
+#include "session.h"
 #include "verbs.h"
 
-enum { OPT_IDLE, OPT_AGE, OPT_COUNT };
+enum { OPT_IDLE, OPT_AGE, OPT_CONFIG, OPT_COUNT };
 
 #define MS_PER_HOUR UINT64_C(3600000)
 #define MS_PER_DAY (24 * MS_PER_HOUR)
@@ -13,36 +18,113 @@ static const struct cli_option options[OPT_COUNT] = {
                    .help = "unused for more than this (24; 0: however long)" },
     [OPT_AGE] = { "--max-age-days", .kind = CLI_NUMBER, .value = "N", .max = 100000,
                   .help = "older than this (7; 0: however old)" },
+    [OPT_CONFIG] = { "--config", .kind = CLI_TEXT, .value = "FILE",
+                     .offer = CLI_OFFER_FILES,
+                     .help = "only sessions of this file, by what it says now" },
 };
+
+/* What the command line says, or else what holds for all. */
+static struct nacre_sessions_prune limits_of(const struct cli_args *args)
+{
+    const struct cli_value *idle = &args->values[OPT_IDLE], *age = &args->values[OPT_AGE];
+
+    return (struct nacre_sessions_prune){
+        .limits_given = idle->given || age->given,
+        .idle_ms = idle->given ? idle->number * MS_PER_HOUR : NACRE_PRUNE_IDLE_MS,
+        .age_ms = age->given ? age->number * MS_PER_DAY : NACRE_PRUNE_AGE_MS,
+    };
+}
+
+/* The file's own name, as records have it, and what it says for the main session. */
+static enum nacre_status read_config(const char *reference,
+                                     struct nacre_sessions_prune *how,
+                                     struct cli_session *session,
+                                     struct nacre_error *err)
+{
+    enum nacre_status status =
+        cli_session_settle(session, reference, NULL, NULL, NULL, err);
+
+    if (status != NACRE_OK)
+        return status;
+    how->config = session->config->file ? session->config->file : session->config->source;
+    if (how->limits_given)
+        return NACRE_OK;
+    how->limits_given = true;
+    how->idle_ms = session->session->prune_idle_ms;
+    how->age_ms = session->session->prune_age_ms;
+    return NACRE_OK;
+}
+
+/* Those without a record: a policy made them, no configuration has limits for them. */
+static enum nacre_status prune_others(struct nacre_engine *engine,
+                                      const struct nacre_sessions_prune *how,
+                                      struct nacre_sessions_report *report,
+                                      struct nacre_error *err)
+{
+    const struct nacre_keeper_choice choice = { .unrecorded = true,
+                                                .idle_ms = how->idle_ms,
+                                                .age_ms = how->age_ms };
+    const struct nacre_executor *executor;
+    struct nacre_error ignored;
+    enum nacre_status status = NACRE_OK;
+
+    if (choice.idle_ms || choice.age_ms)
+        status = cli_boxes_end(engine, &choice, &report->ended, &report->in_use, err);
+    /* An executor that meets the engine removes what dead owners left there. */
+    (void)!nacre_engine_executor(engine, NACRE_LEVEL_CONTAINER, &executor, &ignored);
+    return status;
+}
+
+static int tell(const struct cli_args *args, const struct nacre_sessions_report *report)
+{
+    if (args->json)
+        return cli_json_print(json_pack("{s:I, s:I, s:I}", "ended",
+                                        (json_int_t)report->ended, "in_use",
+                                        (json_int_t)report->in_use, "workspaces",
+                                        (json_int_t)report->workspaces))
+                   ? 0
+                   : nacre_status_exit(NACRE_ERR_MEMORY);
+    (void)printf("ended %" PRIu32 " sandbox%s", report->ended,
+                 report->ended == 1 ? "" : "es");
+    if (report->workspaces > 0)
+        (void)printf(", removed %" PRIu32 " workspace%s", report->workspaces,
+                     report->workspaces == 1 ? "" : "s");
+    if (report->in_use > 0)
+        (void)printf("; left %" PRIu32 " in which a command runs", report->in_use);
+    (void)putchar('\n');
+    return 0;
+}
 
 static int run(const struct cli_args *args)
 {
     NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = NULL;
-    const struct cli_value *idle = &args->values[OPT_IDLE], *age = &args->values[OPT_AGE];
-    const struct nacre_keeper_choice choice = {
-        .idle_ms = idle->given ? idle->number * MS_PER_HOUR : NACRE_PRUNE_IDLE_MS,
-        .age_ms = age->given ? age->number * MS_PER_DAY : NACRE_PRUNE_AGE_MS,
-    };
-    const struct nacre_executor *executor;
-    struct nacre_error err, ignored;
-    uint32_t ended = 0, left = 0;
+    NACRE_AUTO(cli_session_clear) struct cli_session session = { 0 };
+    struct nacre_sessions_prune how = limits_of(args);
+    struct nacre_sessions_report report = { 0 };
+    struct nacre_sessions_ender ender = { .end = cli_boxes_ender };
+    bool has_config = args->values[OPT_CONFIG].given;
+    struct nacre_error err;
     enum nacre_status status = cli_boxes_engine(&engine, &err);
 
-    if (status == NACRE_OK && (choice.idle_ms || choice.age_ms))
-        status = cli_boxes_end(engine, &choice, &ended, &left, &err);
-    if (status != NACRE_OK)
-        return cli_fail(args, &err);
-    /* An executor that meets the engine removes what dead owners left there. */
-    (void)!nacre_engine_executor(engine, NACRE_LEVEL_CONTAINER, &executor, &ignored);
-    return cli_boxes_tell(args, ended, left);
+    ender.data = engine;
+    if (status == NACRE_OK && has_config)
+        status = read_config(args->values[OPT_CONFIG].text, &how, &session, &err);
+    if (status == NACRE_OK)
+        status = nacre_sessions_prune(nacre_engine_state_dir(engine), &how, &ender,
+                                      &report, &err);
+    if (status == NACRE_OK && !has_config)
+        status = prune_others(engine, &how, &report, &err);
+    return status == NACRE_OK ? tell(args, &report) : cli_fail(args, &err);
 }
 
 const struct cli_verb cli_verb_prune = {
     .name = "prune",
     .summary = "end warm sandboxes that are long unused or old",
     .operands = "",
-    .about = "One in which a command runs is never taken. The keeper does the same by\n"
-             "itself, with the defaults, every five minutes.",
+    .about = "One in which a command runs is never taken. Sandboxes of a configuration\n"
+             "go by its prune.idleHours and prune.maxAgeDays unless numbers are given,\n"
+             "and their workspaces go with them. The keeper does the same by itself\n"
+             "every five minutes.",
     .example = "  nacre prune --idle-hours 2",
     .options = options,
     .option_count = OPT_COUNT,

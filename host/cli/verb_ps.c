@@ -50,6 +50,16 @@ static enum nacre_status gather(const char *state_dir, struct boxes *boxes,
     return status;
 }
 
+/* The key alone, where it is a session's. */
+static json_t *session_json(const char *scope_key)
+{
+    static const char session[] = "session:";
+
+    return strncmp(scope_key, session, strlen(session)) == 0
+               ? cli_json_text(scope_key + strlen(session))
+               : json_null();
+}
+
 static int print_json(const struct boxes *boxes)
 {
     json_t *list = json_array();
@@ -59,13 +69,14 @@ static int print_json(const struct boxes *boxes)
         const struct nacre_box_info *box = &boxes->items[i];
 
         failed |= json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:i}", "scope",
+            list, json_pack("{s:o, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:i, s:o}", "scope",
                             cli_json_text(box->scope_key), "image",
                             cli_json_text(box->image), "id", cli_json_text(box->id),
                             "name", cli_json_text(box->name), "config", box->digest,
                             "created_ms", (json_int_t)box->created_ms, "used_ms",
                             (json_int_t)box->used_ms, "commands",
-                            (json_int_t)box->commands, "owner_pid", (int)box->owner_pid));
+                            (json_int_t)box->commands, "owner_pid", (int)box->owner_pid,
+                            "session", session_json(box->scope_key)));
     }
     if (failed)
         json_decref(list);
@@ -94,18 +105,20 @@ static const char *since(char ret_text[SINCE], uint64_t then_ms)
 
 static void print_text(const struct boxes *boxes)
 {
-    char scope[NACRE_SHOWN], image[NACRE_SHOWN], made[SINCE], used[SINCE];
+    char name[NACRE_SHOWN], scope[NACRE_SHOWN], image[NACRE_SHOWN];
+    char made[SINCE], used[SINCE];
 
     if (boxes->count == 0) {
         (void)puts("nothing is warm");
         return;
     }
-    (void)printf("%-13s %-24s %-28s %-9s %-9s %s\n", "ID", "SCOPE", "IMAGE", "MADE",
-                 "USED", "COMMANDS");
+    (void)printf("%-13s %-36s %-24s %-28s %-9s %-9s %s\n", "ID", "NAME", "SCOPE", "IMAGE",
+                 "MADE", "USED", "COMMANDS");
     for (size_t i = 0; i < boxes->count; i++) {
         const struct nacre_box_info *box = &boxes->items[i];
 
-        (void)printf("%-13s %-24s %-28s %-9s %-9s %" PRIu32 "\n", box->id,
+        (void)printf("%-13s %-36s %-24s %-28s %-9s %-9s %" PRIu32 "\n", box->id,
+                     nacre_text_shown(name, box->name),
                      nacre_text_shown(scope, box->scope_key),
                      nacre_text_shown(image, box->image), since(made, box->created_ms),
                      since(used, box->used_ms), box->commands);
@@ -133,8 +146,8 @@ const struct cli_verb cli_verb_ps = {
     .name = "ps",
     .summary = "list the sandboxes that are warm",
     .operands = "",
-    .about = "With scope, image, how long ago it was made and last used, and how many\n"
-             "commands run in it now.",
+    .about = "With name, scope, image, how long ago it was made and last used, and how\n"
+             "many commands run in it now.",
     .example = "  nacre ps",
     .run = run,
 };

@@ -28,15 +28,21 @@ static enum nacre_status read_scope(const struct cli_args *args, char **ret_key,
                 values[OPT_AGENT].given;
 
     *ret_key = NULL;
-    if (given != 1)
+    if (given != 1 || args->operand_count > 0)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "recreate expects one of --all, --session and --agent; see "
-                          "nacre recreate --help");
+                          "recreate expects one of --all, --session and --agent, or "
+                          "WHICH...; see nacre recreate --help");
     if (!values[OPT_ALL].given &&
         asprintf(ret_key, "%s:%s", values[OPT_AGENT].given ? "agent" : "session",
                  named->text) < 0)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the command line");
     return NACRE_OK;
+}
+
+static bool has_option(const struct cli_args *args)
+{
+    return args->values[OPT_ALL].given || args->values[OPT_SESSION].given ||
+           args->values[OPT_AGENT].given;
 }
 
 static int run(const struct cli_args *args)
@@ -46,8 +52,11 @@ static int run(const struct cli_args *args)
     struct nacre_keeper_choice choice = { .force = args->values[OPT_FORCE].given };
     uint32_t ended = 0, left = 0;
     struct nacre_error err;
-    enum nacre_status status = read_scope(args, &key, &err);
+    enum nacre_status status;
 
+    if (args->operand_count > 0 && !has_option(args))
+        return cli_boxes_end_named(args, false, args->values[OPT_FORCE].given);
+    status = read_scope(args, &key, &err);
     choice.which = key;
     if (status == NACRE_OK)
         status = cli_boxes_engine(&engine, &err);
@@ -63,11 +72,12 @@ static int run(const struct cli_args *args)
 const struct cli_verb cli_verb_recreate = {
     .name = "recreate",
     .summary = "let the next run make its sandbox anew",
-    .operands = "",
+    .operands = "[WHICH...]",
     .about = "Ends the warm ones: what was installed or left running in them is gone, a\n"
-             "workspace that was given stays.",
+             "workspace that was given stays. WHICH is as for nacre rm.",
     .example = "  nacre recreate --session review",
     .options = options,
     .option_count = OPT_COUNT,
+    .operands_max = SIZE_MAX,
     .run = run,
 };

@@ -17,8 +17,9 @@ const struct cli_verb cli_verb_rm = {
     .name = "rm",
     .summary = "remove warm sandboxes that are idle",
     .operands = "WHICH...",
-    .about = "WHICH is a scope (session:KEY, agent:ID, shared), a name or an id, as\n"
-             "nacre ps shows them. One in which a command runs is left: see nacre stop.",
+    .about = "WHICH is a scope (session:KEY, agent:ID, shared), a session's key, a name\n"
+             "or an id, as nacre ps shows them. One in which a command runs is left:\n"
+             "see nacre stop.",
     .example = "  nacre rm --all",
     .options = options,
     .option_count = OPT_COUNT,

@@ -23,7 +23,8 @@ const struct cli_verb cli_verb_run = {
         "WASI command or, with --invoke, any module; .wasm or .wat. CMD is a native\n"
         "command, for a policy of level process, container or none. Without --policy\n"
         "nothing is granted but arguments, input and output, and no command runs.\n"
-        "\n" CLI_RUN_EXITS,
+        "\n" CLI_RUN_SESSIONS "A MODULE is the tool that its file is named after.\n\n"
+        CLI_RUN_EXITS,
     .example = "  nacre run --policy workspace --workspace . tool.wasm --read "
                "/workspace/note.txt\n"
                "  nacre run --json --fuel 1000000 --invoke add calc.wat 2 3\n"

@@ -17,8 +17,8 @@ const struct cli_verb cli_verb_stop = {
     .name = "stop",
     .summary = "end warm sandboxes, with the commands that run in them",
     .operands = "WHICH...",
-    .about = "WHICH is a scope (session:KEY, agent:ID, shared), a name or an id, as\n"
-             "nacre ps shows them.",
+    .about = "WHICH is a scope (session:KEY, agent:ID, shared), a session's key, a name\n"
+             "or an id, as nacre ps shows them.",
     .example = "  nacre stop session:review",
     .options = options,
     .option_count = OPT_COUNT,

@@ -32,6 +32,7 @@ extern const struct cli_verb cli_verb_deny;
 extern const struct cli_verb cli_verb_approvals;
 extern const struct cli_verb cli_verb_trace;
 extern const struct cli_verb cli_verb_tool;
+extern const struct cli_verb cli_verb_session;
 extern const struct cli_verb cli_verb_version;
 extern const struct cli_verb cli_verb_completion;
 

@@ -16,6 +16,7 @@
 #include "message.h"
 #include "nacre/clock.h"
 #include "nacre/secrets.h"
+#include "nacre/sessions.h"
 #include "socket.h"
 
 #define CLIENTS_MAX 128
@@ -156,11 +157,37 @@ static void reap_tokens(const char *state_dir)
     (void)!nacre_token_reap(state_dir, &purged, &err);
 }
 
+static enum nacre_status end_box(void *data, const char *which, bool force,
+                                 uint32_t *ret_ended, uint32_t *ret_left,
+                                 struct nacre_error *err)
+{
+    const struct nacre_keeper_choice choice = { .which = which, .force = force };
+
+    (void)err;
+    *ret_ended = keeper_end_chosen(data, &choice, ret_left);
+    return NACRE_OK;
+}
+
+/* Sessions by what their configurations say, and the rest by what holds for all.  What
+ * can't be read or removed is left for the next time. */
+static void prune(struct keeper *keeper)
+{
+    const struct nacre_keeper_choice stale = { .unrecorded = true,
+                                               .idle_ms = NACRE_PRUNE_IDLE_MS,
+                                               .age_ms = NACRE_PRUNE_AGE_MS };
+    const struct nacre_sessions_ender ender = { end_box, keeper };
+    const struct nacre_sessions_prune timer = { .timer = true };
+    struct nacre_sessions_report report;
+    struct nacre_error err;
+
+    (void)!nacre_sessions_prune(keeper->options->state_dir, &timer, &ender, &report,
+                                &err);
+    (void)keeper_end_chosen(keeper, &stale, NULL);
+}
+
 static void serve(struct keeper *keeper, int listening, const sigset_t *signals)
 {
     const struct nacre_keeper_options *options = keeper->options;
-    const struct nacre_keeper_choice stale = { .idle_ms = NACRE_PRUNE_IDLE_MS,
-                                               .age_ms = NACRE_PRUNE_AGE_MS };
     uint64_t idle_since_ns = nacre_clock_ns(), pruned_ns = idle_since_ns;
     uint64_t reaped_ns = idle_since_ns;
 
@@ -174,7 +201,7 @@ static void serve(struct keeper *keeper, int listening, const sigset_t *signals)
         if (state.leaving || now_ns - idle_since_ns > options->idle_ms * NACRE_NS_PER_MS)
             return;
         if (now_ns - pruned_ns > options->prune_ms * NACRE_NS_PER_MS) {
-            (void)keeper_end_chosen(keeper, &stale, NULL);
+            prune(keeper);
             pruned_ns = nacre_clock_ns();
         }
         if (now_ns - reaped_ns > options->reap_ms * NACRE_NS_PER_MS) {

@@ -250,6 +250,7 @@ enum nacre_status nacre_wire_read_tool(const json_t *json, struct nacre_tool **r
 /* What else there is of it goes by private.h. */
 static const struct field request_fields[] = {
     FIELD(nacre_request, arguments, LIST),
+    FIELD(nacre_request, box_name, TEXT),
 };
 
 json_t *nacre_wire_request(const struct nacre_request *request)
@@ -488,6 +489,7 @@ enum nacre_status nacre_wire_read_box(const json_t *json, struct nacre_box_info 
 
 static const struct field choice_fields[] = {
     FIELD(nacre_keeper_choice, which, TEXT),
+    FIELD(nacre_keeper_choice, unrecorded, BOOL),
     FIELD(nacre_keeper_choice, idle_ms, U64),
     FIELD(nacre_keeper_choice, age_ms, U64),
     FIELD(nacre_keeper_choice, force, BOOL),

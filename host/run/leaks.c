@@ -371,3 +371,56 @@ void run_leaks_refused(const struct nacre_policy *policy,
     add_tally(&leaks, result);
     nacre_leaks_free(leaks.own);
 }
+
+/* ---- a command, for the record ---- */
+
+#define COMMAND_BYTES_MAX ((size_t)4 << 20)
+
+static bool add_word(struct nacre_buf *text, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_./:=,@%+-";
+    struct nacre_error err;
+    bool good = text->size == 0 || nacre_buf_add(text, " ", 1, &err) == NACRE_OK;
+
+    if (word[0] && word[strspn(word, plain)] == '\0')
+        return good && nacre_buf_add(text, word, strlen(word), &err) == NACRE_OK;
+    good = good && nacre_buf_add(text, "'", 1, &err) == NACRE_OK;
+    for (; good && *word; word++)
+        good = (*word == '\'' ? nacre_buf_add(text, "'\\''", 4, &err)
+                              : nacre_buf_add(text, word, 1, &err)) == NACRE_OK;
+    return good && nacre_buf_add(text, "'", 1, &err) == NACRE_OK;
+}
+
+static bool add_command(struct nacre_buf *text, const struct nacre_tool *tool)
+{
+    struct nacre_error err;
+    bool good = true;
+
+    if (tool->kind == NACRE_TOOL_SHELL)
+        return nacre_buf_add(text, tool->argv[2], strlen(tool->argv[2]), &err) ==
+               NACRE_OK;
+    for (size_t i = 0; tool->argv && tool->argv[i] && good; i++)
+        good = add_word(text, tool->argv[i]);
+    return good;
+}
+
+void run_leaks_command(const struct nacre_tool *tool,
+                       const struct nacre_request *request, struct nacre_buf *ret_text)
+{
+    static const char unknown[] = "(could not be searched for secrets)";
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf text = NACRE_BUF(COMMAND_BYTES_MAX);
+    struct clean clean = { .bytes = NACRE_BUF(COMMAND_BYTES_MAX) };
+    struct run_leaks leaks = { .request = request };
+    struct nacre_error err;
+
+    if (add_command(&text, tool) &&
+        get_scanner(&leaks, NACRE_LEAK_PATTERNS, &err) == NACRE_OK &&
+        scan(&leaks, text.bytes, text.size, false, &clean, &leaks.counts, &err) ==
+            NACRE_OK)
+        (void)!nacre_buf_add(ret_text, clean.bytes.bytes, clean.bytes.size, &err);
+    else
+        (void)!nacre_buf_add(ret_text, unknown, strlen(unknown), &err);
+    nacre_buf_clear(&clean.bytes);
+    nacre_leaks_free(leaks.own);
+}

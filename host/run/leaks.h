@@ -1,8 +1,10 @@
 #ifndef NACRE_RUN_LEAKS_H
 #define NACRE_RUN_LEAKS_H
 
+#include "nacre/buf.h"
 #include "nacre/leak.h"
 #include "nacre/plan.h"
+#include "nacre/tool.h"
 
 /*
  * The leak scan of one run: between the executor and everybody who hears of the run.
@@ -43,5 +45,13 @@ NACRE_MUST_CHECK enum nacre_status run_leaks_end(struct run_leaks *leaks,
 void run_leaks_refused(const struct nacre_policy *policy,
                        const struct nacre_request *request, struct nacre_result *result,
                        struct nacre_error *failure);
+
+/*
+ * The command of `tool` as the audit record of a run without a sandbox tells it: the text,
+ * or its words as a shell would read them, without anything that is or looks like a
+ * secret.  Where that can't be searched, it says so instead.
+ */
+void run_leaks_command(const struct nacre_tool *tool,
+                       const struct nacre_request *request, struct nacre_buf *ret_text);
 
 #endif

@@ -201,6 +201,19 @@ static enum nacre_status open_secrets(struct nacre_engine *engine,
                                 : NACRE_OK;
 }
 
+#define COMMAND_BYTES_MAX ((size_t)4 << 20)
+
+/* Without a sandbox the record is all that there is between a command and nobody
+ * knowing of it. */
+static void tell_all(struct nacre_audit_run *record, struct nacre_buf *command,
+                     struct nacre_audit_bare *bare)
+{
+    run_leaks_command(record->tool, record->request, command);
+    *bare = (struct nacre_audit_bare){ .command = command->bytes,
+                                       .approver = record->request->approver };
+    record->bare = bare;
+}
+
 /* Decides, plans, selects and runs; whatever is refused on the way is an outcome. */
 static enum nacre_status run_request(struct nacre_engine *engine,
                                      struct run_secrets *secrets,
@@ -209,6 +222,8 @@ static enum nacre_status run_request(struct nacre_engine *engine,
                                      struct nacre_result *result, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_guard_clear) struct nacre_guard guard = NACRE_GUARD_INIT;
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf command = NACRE_BUF(COMMAND_BYTES_MAX);
+    struct nacre_audit_bare bare;
     struct nacre_executor *opened = NULL, *executor = NULL;
     enum nacre_status status = nacre_decide(record->policy, record->tool,
                                             record->request, result, err);
@@ -243,6 +258,8 @@ static enum nacre_status run_request(struct nacre_engine *engine,
     record->executor = executor ? executor->ops->name : NULL;
     if (status != NACRE_OK)
         return record_failure(engine, record, err);
+    if (executor && record->plan->level == NACRE_LEVEL_NONE && engine->audit)
+        tell_all(record, &command, &bare);
     return run_recorded(engine, executor, record, result, err);
 }
 

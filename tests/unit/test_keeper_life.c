@@ -350,6 +350,8 @@ static void what_is_chosen_ends_and_nothing_else(void **state)
         { { .which = "session" }, 0, 0 },
         { { .which = "" }, 0, 0 },
         { { .which = "session:a" }, 1, 0 },
+        { { .which = "a" }, 1, 0 }, /* a session's key */
+        { { .which = "b" }, 0, 0 }, /* an agent's is none */
         { { .which = "box-b" }, 1, 0 },
         { { .which = "0000000000cc" }, 0, 1 }, /* a command runs in it */
         { { .which = "0000000000cc", .force = true }, 1, 0 },
@@ -400,6 +402,11 @@ static bool one_is_warm(void)
     return warm_box_count == 1;
 }
 
+static bool two_are_warm(void)
+{
+    return warm_box_count == 2;
+}
+
 static void what_is_stale_goes_by_itself_and_what_lives_stays(void **state)
 {
     (void)state;
@@ -414,6 +421,62 @@ static void what_is_stale_goes_by_itself_and_what_lives_stays(void **state)
     warm_box_add("session:fresh", "d", "4", 7 * 24 * HOUR - HOUR, 23 * HOUR, 0);
     (void)poll(NULL, 0, 700);
     assert_int_equal(warm_box_count, 1);
+}
+
+/* As a session's run writes it; the workspace is "box-NAME" in ./root. */
+static void record(char digit, const char *name, uint64_t idle_hours)
+{
+    char path[64], text[1024], root[NACRE_PATH_MAX];
+
+    (void)mkdir("sessions", 0700);
+    (void)mkdir("root", 0700);
+    (void)snprintf(path, sizeof(path), "root/box-%s", name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof(path), "sessions/%c%031d.json", digit, 0);
+    (void)snprintf(text, sizeof(text),
+                   "{\"version\":1,\"scope\":\"session\",\"scope_key\":\"%s\","
+                   "\"agent\":\"main\",\"config\":\"c\",\"root\":\"%.300s\","
+                   "\"workspace\":\"box-%s\",\"box_name\":\"%s\",\"created_ms\":1,"
+                   "\"idle_ms\":%llu,\"age_ms\":0,\"daily\":false}",
+                   name, scene_path(root, "root"), name, name,
+                   (unsigned long long)(idle_hours * HOUR));
+    scene_file(path, text);
+    scene_shell("touch -d '25 hours ago' sessions/*.json");
+}
+
+static void what_has_a_record_goes_by_its_limits_and_with_its_workspace(void **state)
+{
+    (void)state;
+    keeper.options.prune_ms = 1;
+    record('a', "short", 1);
+    record('b', "long", 100);
+    record('c', "never", 0);
+    warm_box_add("session:short", "short", "1", 25 * HOUR, 25 * HOUR, 0);
+    warm_box_add("session:long", "long", "2", 25 * HOUR, 25 * HOUR, 0);
+    warm_box_add("session:never", "never", "3", 800 * HOUR, 800 * HOUR, 0);
+    warm_box_add("session:other", "other", "4", 25 * HOUR, 25 * HOUR, 0);
+    warm_keeper_start(&keeper);
+    assert_true(warm_soon(two_are_warm));
+    (void)poll(NULL, 0, 700);
+    assert_int_equal(warm_box_count, 2);
+    assert_false(scene_has("root/box-short"));
+    assert_true(scene_has("root/box-long"));
+    assert_true(scene_has("root/box-never"));
+}
+
+static void a_record_keeps_a_box_from_who_asks_for_the_rest(void **state)
+{
+    uint32_t left;
+
+    (void)state;
+    record('a', "kept", 1);
+    warm_keeper_start(&keeper);
+    warm_box_add("session:kept", "kept", "1", 25 * HOUR, 25 * HOUR, 0);
+    warm_box_add("session:rest", "rest", "2", 25 * HOUR, 25 * HOUR, 0);
+    assert_int_equal(end(&(struct nacre_keeper_choice){ .unrecorded = true,
+                                                        .idle_ms = HOUR }, &left), 1);
+    assert_string_equal(warm_boxes[0].name, "kept");
+    assert_int_equal(end(&(struct nacre_keeper_choice){ .idle_ms = HOUR }, &left), 1);
 }
 
 static bool no_token_is_kept(void)
@@ -646,6 +709,8 @@ int main(void)
         TEST(what_is_chosen_ends_and_nothing_else),
         TEST(the_list_is_of_what_is_warm),
         TEST(what_is_stale_goes_by_itself_and_what_lives_stays),
+        TEST(what_has_a_record_goes_by_its_limits_and_with_its_workspace),
+        TEST(a_record_keeps_a_box_from_who_asks_for_the_rest),
         TEST(expired_tokens_are_purged_at_the_start_and_from_then_on),
         TEST(it_leaves_when_it_is_idle),
         TEST(it_stays_while_something_is_warm_or_somebody_there),

@@ -43,7 +43,7 @@ static void no_struct_has_grown_unseen(void **state)
     assert_int_equal(sizeof(struct nacre_limits), 88);
     assert_int_equal(sizeof(struct nacre_mount), 64);
     assert_int_equal(sizeof(struct nacre_container), 160);
-    assert_int_equal(sizeof(struct nacre_request), 232);
+    assert_int_equal(sizeof(struct nacre_request), 264);
     assert_int_equal(sizeof(struct nacre_usage), 80);
     assert_int_equal(offsetof(struct nacre_result, run_id), 2248);
     assert_int_equal(offsetof(struct nacre_result, denials), 2484);
@@ -190,7 +190,8 @@ static void tools_and_requests_arrive_whole(void **state)
 {
     const char *const words[] = { "cat", "-n", "\x80\xff not UTF-8", "", "\t\n\"\\",
                                   NULL };
-    const struct nacre_request request = { .arguments = words };
+    const struct nacre_request request = { .arguments = words,
+                                           .box_name = "openclaw-sbx-a-1" };
     struct nacre_tool *tools[2] = { NULL };
     struct nacre_request read;
     struct nacre_error err;
@@ -217,6 +218,7 @@ static void tools_and_requests_arrive_whole(void **state)
         assert_int_equal(nacre_wire_read_request(json, &read, &err), NACRE_OK);
         assert_lists_equal(i ? NULL : (char *const *)words,
                            (char *const *)read.arguments);
+        assert_texts_equal(i ? NULL : request.box_name, read.box_name);
         assert_int_equal(read.input_fd, -1);
         nacre_wire_request_clear(&read);
         assert_null(read.arguments);
@@ -291,7 +293,7 @@ static void walls_boxes_and_choices_arrive_whole(void **state)
         .image = "image", .digest = "ff", .created_ms = UINT64_MAX, .used_ms = 2,
         .commands = 3, .owner_pid = 4,
     };
-    const struct nacre_keeper_choice choice = { "session:\xff", 1, UINT64_MAX, true };
+    const struct nacre_keeper_choice choice = { "session:\xff", 1, UINT64_MAX, true, true };
     NACRE_AUTO(json_guard) json_t *a = sent(nacre_wire_mechanism(&wall));
     NACRE_AUTO(json_guard) json_t *b = sent(nacre_wire_box(&box));
     NACRE_AUTO(json_guard) json_t *c = sent(nacre_wire_choice(&choice));
@@ -310,6 +312,7 @@ static void walls_boxes_and_choices_arrive_whole(void **state)
     assert_int_equal(read_choice.idle_ms, 1);
     assert_int_equal(read_choice.age_ms, UINT64_MAX);
     assert_true(read_choice.force);
+    assert_true(read_choice.unrecorded);
     nacre_wire_choice_clear(&read_choice);
 }
 

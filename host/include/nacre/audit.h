@@ -23,7 +23,9 @@
  *
  * A line never holds a secret or raw output: arguments and environment appear as
  * one digest, keyed with the same key because a short password could be guessed
- * from a plain one.  Equal calls have equal digests under one key.
+ * from a plain one.  Equal calls have equal digests under one key.  Only of a run without
+ * a sandbox the begin record tells the command itself, searched for secrets first, its
+ * directory, its variables by name, and who let it run so.
  *
  * What this can't show: to one who can write both files, that records after the last
  * checkpoint were changed (they are chained, not keyed); to one who can write the key
@@ -60,6 +62,14 @@ NACRE_MUST_CHECK enum nacre_status nacre_audit_open(const char *path, const char
 void nacre_audit_free(struct nacre_audit *audit); /* writes a checkpoint; accepts NULL */
 NACRE_OWNED(nacre_audit)
 
+/* What a run without a sandbox is recorded with, beside its directory and the names of
+ * its variables. */
+struct nacre_audit_bare {
+    const char *command;  /* the text, or the words quoted as a shell would read them; no
+                             secret in it */
+    const char *approver; /* who let it run so; NULL: not told */
+};
+
 struct nacre_audit_run {
     const char *run_id; /* 1 to 32 small letters, digits and '-' */
     const struct nacre_request *request;
@@ -70,6 +80,7 @@ struct nacre_audit_run {
     const struct nacre_policy *policy; /* NULL when it could not be read */
     const struct nacre_plan *plan;     /* NULL when there was none */
     const char *executor;              /* name, or NULL */
+    const struct nacre_audit_bare *bare; /* NULL: it has a sandbox, or does not run */
 };
 
 /*

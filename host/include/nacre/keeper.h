@@ -61,11 +61,13 @@ nacre_keeper_list(const char *state_dir,
 
 /* Which to end.  Zeroed: all that are idle. */
 struct nacre_keeper_choice {
-    const char *which; /* a scope key, a name or an id, as `nacre ps` shows them; NULL:
-                          any */
+    const char *which; /* a scope key, a name or an id, as `nacre ps` shows them, or a
+                          session's key; NULL: any */
     uint64_t idle_ms, age_ms; /* either of them: strictly more than so long unused, or
                                  old; both 0: whatever its age */
     bool force; /* those in which a command runs too */
+    bool unrecorded; /* none that nacre/sessions.h has a record of: those have limits of
+                        their own */
 };
 /* How many it ended, and how many of the chosen it left as a command runs in them. */
 NACRE_MUST_CHECK enum nacre_status

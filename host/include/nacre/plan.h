@@ -54,6 +54,7 @@ struct nacre_request {
                                run (nothing stays) */
     const char *box_name;  /* what a warm container is called; NULL: a name of its own */
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
+    const char *approver;  /* who gave that consent, for the audit record; or NULL */
     bool scan_files;       /* the leak scan looks through what is left in writable mounts */
     const char *const *waive; /* NULL-terminated names of policy lines ("cpu_shares") that
                                  need not be enforced; or NULL */

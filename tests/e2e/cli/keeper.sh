@@ -118,7 +118,7 @@ run recreate --all
 expect_out "ended 0 sandboxes"
 run prune --json
 expect_json
-expect_out '{"ended":0,"in_use":0}'
+expect_out '{"ended":0,"in_use":0,"workspaces":0}'
 run backends
 expect_status 0
 expect_out_has "container"

@@ -1,0 +1,93 @@
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nacre/own.h"
+#include "nacre/text.h"
+
+void cli_session_clear(struct cli_session *session)
+{
+    nacre_session_hold_free(session->hold);
+    nacre_session_free(session->session);
+    nacre_config_free(session->config);
+    *session = (struct cli_session){ 0 };
+}
+
+enum nacre_status cli_session_settle(struct cli_session *session, const char *config,
+                                     const struct cli_value *key,
+                                     const struct cli_value *agent,
+                                     const struct cli_value *sender,
+                                     struct nacre_error *err)
+{
+    const char *home = getenv("HOME");
+    /* Workspaces are made by no link; where the home itself is one, its place is. */
+    NACRE_AUTO(nacre_heap_guard) char *real = home ? realpath(home, NULL) : NULL;
+    const struct nacre_session_ask ask = {
+        .agent = agent ? agent->text : NULL,
+        .session = key ? key->text : NULL,
+        .sender = sender ? sender->text : NULL,
+        .home = real ? real : home,
+    };
+    enum nacre_status status = nacre_config_load(config, &session->config, err);
+
+    if (status == NACRE_OK)
+        status = nacre_session_settle(session->config, &ask, &session->session, err);
+    return status;
+}
+
+enum nacre_status cli_session_allow(const struct cli_session *session, const char *tool,
+                                    struct nacre_error *err)
+{
+    struct nacre_answer answer = { 0 };
+    enum nacre_status status = nacre_session_tool(session->session, tool, &answer, err);
+    char shown[NACRE_SHOWN];
+
+    if (status != NACRE_OK || answer.allowed)
+        return status;
+    (void)nacre_text_shown(shown, tool);
+    if (answer.place.line > 0)
+        return nacre_fail_at(err, NACRE_ERR_DENIED, session->config->source,
+                             answer.place.line, answer.place.column,
+                             "tool '%s' is denied by %.120s; fix: %.200s", shown,
+                             answer.rule, answer.fix);
+    return nacre_fail(err, NACRE_ERR_DENIED, "tool '%s' is denied by %.120s; fix: %.200s",
+                      shown, answer.rule, answer.fix);
+}
+
+enum nacre_status cli_session_elevate(const struct cli_session *session,
+                                      struct nacre_error *err)
+{
+    const struct nacre_session *settled = session->session;
+    char gates[384] = "";
+    size_t used = 0;
+
+    /* Where there is no sandbox, there is nothing to be lifted out of. */
+    if (!settled->sandboxed || settled->elevated.allowed)
+        return NACRE_OK;
+    for (uint32_t i = 0; i < settled->elevated.gate_count && used < sizeof(gates); i++) {
+        const struct nacre_gate *gate = &settled->elevated.gates[i];
+        int length = gate->place.line > 0
+                         ? snprintf(gates + used, sizeof(gates) - used, "%s%s (%d:%d)",
+                                    i > 0 ? ", " : "", gate->key, gate->place.line,
+                                    gate->place.column)
+                         : snprintf(gates + used, sizeof(gates) - used,
+                                    "%s%s (not written)", i > 0 ? ", " : "", gate->key);
+
+        used += length > 0 ? (size_t)length : 0;
+    }
+    return nacre_fail(err, NACRE_ERR_DENIED,
+                      "--elevated is denied: shut by %s; see nacre explain --config",
+                      gates);
+}
+
+const struct nacre_policy *cli_session_policy(const struct cli_session *session,
+                                              bool is_module, bool elevated)
+{
+    const struct nacre_session *settled = session->session;
+
+    if (is_module)
+        return settled->files;
+    return elevated && settled->sandboxed ? settled->host : settled->shell;
+}

@@ -1,0 +1,42 @@
+#ifndef NACRE_CLI_SESSION_H
+#define NACRE_CLI_SESSION_H
+
+#include "args.h"
+#include "nacre/sessions.h"
+
+/* A configuration as the verbs use it: read, settled for one session, and held. */
+struct cli_session {
+    struct nacre_config *config;
+    struct nacre_session *session;
+    struct nacre_session_hold *hold;
+};
+void cli_session_clear(struct cli_session *session);
+
+/* Reads and settles.  Any of the last three may be not given. */
+NACRE_MUST_CHECK enum nacre_status
+cli_session_settle(struct cli_session *session, const char *config,
+                   const struct cli_value *key, const struct cli_value *agent,
+                   const struct cli_value *sender, struct nacre_error *err);
+
+/* May the tool be called?  NACRE_ERR_DENIED: its error has the line and the change that
+ * would flip it. */
+NACRE_MUST_CHECK enum nacre_status cli_session_allow(const struct cli_session *session,
+                                                     const char *tool,
+                                                     struct nacre_error *err);
+
+/* Is an elevated exec let through?  NACRE_ERR_DENIED names the gates that are shut. */
+NACRE_MUST_CHECK enum nacre_status cli_session_elevate(const struct cli_session *session,
+                                                       struct nacre_error *err);
+
+/* The policy of a run: borrowed from the session. */
+const struct nacre_policy *cli_session_policy(const struct cli_session *session,
+                                              bool is_module, bool elevated);
+
+#define CLI_OPTION_CONFIG                                                        \
+    { "--config", .kind = CLI_TEXT, .value = "FILE", .offer = CLI_OFFER_FILES,   \
+      .help = "OpenClaw's, Clawdis's, config.yml or Clawpy's: it decides" }
+#define CLI_OPTION_SENDER                                                        \
+    { "--sender", .kind = CLI_TEXT, .value = "PROVIDER:ID",                      \
+      .help = "who is behind the call, for --elevated" }
+
+#endif

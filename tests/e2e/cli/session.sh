@@ -1,0 +1,294 @@
+#!/usr/bin/env bash
+# Sessions by a configuration, as far as no engine is needed: what runs without a sandbox,
+# file tools, turns, what is put into workspaces, their end.
+source "$(dirname "$0")/lib.sh"
+
+state=$HOME/.local/state/nacre
+boxes=$HOME/.openclaw/sandboxes
+work_box=$boxes/work-e274eeff # as OpenClaw would call it
+
+# config [MODE [ACCESS [MORE]]]: c.json5; image and engine are nobody's here.
+config() {
+  cat >c.json5 <<EOF2
+{
+  agents: { defaults: {
+    workspace: "$scratch/agent",
+    sandbox: { mode: "${1:-non-main}", workspaceAccess: "${2:-none}", ${3:-} },
+  } },
+  ${4:-}
+}
+EOF2
+}
+with=(--config c.json5)
+records() { find "$state/sessions" -name '*.json' | wc -l; }
+last_begin() { grep '"type":"begin"' "$state/audit.jsonl" | tail -n 1; }
+recorded() {
+  checks=$((checks + 1))
+  last_begin | grep -qF -- "$1" || fail "expected in the last begin record: $1 in
+$(last_begin)"
+}
+
+# ---- the command line ----
+
+config
+run exec "${with[@]}" --policy shell true
+expect_status 125
+expect_err "nacre: --policy has no place beside --config: the file decides"
+for option in "--workspace ." "--scope run" "--unsandboxed" "--image x" "--mount /x=/tmp"; do
+  # shellcheck disable=SC2086 # two words
+  run exec "${with[@]}" $option true
+  expect_status 125
+  expect_err "nacre: ${option%% *} has no place beside --config: the file decides"
+done
+run exec --sender x:y --policy shell true
+expect_status 125
+expect_err "nacre: --sender is for --config"
+run exec --elevated true
+expect_err "nacre: --elevated is for --config"
+wat_say 1 "hello" read.wat
+run run "${with[@]}" --elevated read.wat
+expect_err "nacre: --elevated is for commands: a module always has a sandbox"
+run exec --config missing.json5 true
+expect_status 127
+run session
+expect_status 125
+run session ends
+expect_status 125
+expect_err_has "did you mean 'end'"
+run session end
+expect_err "nacre: session end expects KEY"
+run session put "${with[@]}"
+expect_err "nacre: session put expects FILE or --skills"
+run session put c.json5
+expect_err "nacre: session put needs --config FILE"
+run session path "${with[@]}" more
+expect_err "nacre: session path expects nothing after it"
+run session list --skills .
+expect_err "nacre: --skills is for session put"
+run session put "${with[@]}" --force c.json5
+expect_err "nacre: --force is for session end"
+run session end --session x y
+expect_err "nacre: --session is not for session end: it goes by the key"
+[[ ! -e $boxes ]] || fail "what was refused has made something"
+run session list
+expect_out "no session has a sandbox"
+run session list --json
+expect_json
+expect_out '{"sessions":[]}'
+
+# ---- no sandbox, as the file says ----
+
+run exec "${with[@]}" 'pwd; echo made >note'
+expect_status 0
+expect_out "$scratch/agent"
+[[ $(cat "$scratch/agent/note") == made ]] || fail "not in the agent's workspace"
+recorded '"level":"none","executor":"none","unsandboxed":true'
+recorded '"bare":{"command":"pwd; echo made >note","directory":"'"$scratch"'/agent"'
+recorded '"approver":"config c.json5:4:22"'
+run exec "${with[@]}" --env TOKEN_NAME=value --env OTHER=x 'echo $OTHER'
+expect_out "x"
+recorded '"environment":["TOKEN_NAME","OTHER"]'
+! last_begin | grep -q value || fail "a variable's value is in the record"
+run exec "${with[@]}" 'echo ghp_abcdefghijklmnopqrstuvwxyz0123456789 >/dev/null'
+expect_status 0
+! last_begin | grep -q ghp_abcdefghijklmnopqrstuvwxyz0123456789 || fail "a key is in the record"
+run run "${with[@]}" -- sh -c 'echo "two words"'
+expect_out "two words"
+recorded '"command":"sh -c '"'echo \\\"two words\\\"'"'"'
+run exec --json "${with[@]}" --session main true
+expect_json
+expect_out_has '"level":"none","unsandboxed":true'
+config off
+run exec "${with[@]}" --session work 'pwd'
+expect_out "$scratch/agent"
+[[ ! -e $boxes && $(records) == 0 ]] || fail "no sandbox, and yet one is recorded"
+
+# ---- which tools ----
+
+config off none "" 'tools: { deny: ["bash"] },'
+run exec "${with[@]}" 'echo no >canary'
+expect_status 126
+expect_err_has "c.json5:6:"
+expect_err_has "tool 'exec' is denied by tools.deny"
+[[ ! -e $scratch/agent/canary ]] || fail "a tool that is denied has run"
+recorded '"level":"none"'
+grep -q '"error":{"status":"denied"' "$state/audit.jsonl" || fail "the denial is not recorded"
+config off none "" 'tools: { allow: ["read"] },'
+run exec "${with[@]}" true
+expect_status 126
+expect_err_has "tool 'exec' is denied by tools.allow"
+run run "${with[@]}" -- true
+expect_status 126
+run run "${with[@]}" read.wat
+expect_status 0
+expect_out "hello"
+cp read.wat other.wat
+run run "${with[@]}" other.wat
+expect_status 126
+expect_err_has "tool 'other' is denied"
+
+# ---- elevation ----
+
+config all none
+run exec "${with[@]}" --session work --elevated 'echo out'
+expect_status 126
+expect_err_has "--elevated is denied: shut by tools.elevated.allowFrom"
+config all none "" 'tools: { elevated: { enabled: false, allowFrom: { chat: ["me"] } } },'
+run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out'
+expect_status 126
+expect_err_has "tools.elevated.enabled (6:33)"
+expect_err_lacks "allowFrom"
+config all none "" 'tools: { elevated: { allowFrom: { chat: ["me"] } } },'
+run exec "${with[@]}" --session work --elevated --sender chat:you 'echo out'
+expect_status 126
+run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out; pwd'
+expect_status 0
+expect_out "out
+$work_box"
+recorded '"unsandboxed":true'
+recorded '"approver":"config c.json5: tools.elevated"'
+run session end work
+expect_out "ended 0 sandboxes, removed 1 workspace"
+
+# ---- file tools, with every access ----
+
+wat_open note read.wat
+rm -rf "$scratch/agent"
+mkdir -m 700 "$scratch/agent"
+echo "the agent's" >"$scratch/agent/note"
+config off
+run run "${with[@]}" --session work read.wat
+expect_out "the agent's"
+config all rw
+run run "${with[@]}" --session work read.wat
+expect_out "the agent's"
+config all none
+run run "${with[@]}" --session work read.wat
+expect_status 44
+[[ -d $work_box ]] || fail "no workspace of the sandbox's own"
+echo "its own" >"$work_box/note"
+run run "${with[@]}" --session work read.wat
+expect_out "its own"
+run run "${with[@]}" --session other read.wat
+expect_status 44
+run session end work
+run session end other
+[[ ! -e $work_box ]] || fail "the end has left the workspace"
+[[ $(cat "$scratch/agent/note") == "the agent's" ]] || fail "the agent's workspace is not as it was"
+
+# ---- one at a time ----
+
+config off
+mkfifo started go
+"$NACRE" exec "${with[@]}" --session work "echo >$PWD/started; cat $PWD/go" >first 2>&1 &
+first=$!
+read -r <started
+run exec "${with[@]}" --session work --timeout-ms 300 'echo second'
+expect_status 124
+expect_err "nacre: session 'work' is at another run's (process $first), and one runs at a time: it was waited for until the deadline"
+run exec "${with[@]}" --session other 'echo other'
+expect_out "other"
+"$NACRE" exec "${with[@]}" --session work 'echo waited' >second 2>&1 &
+second=$!
+echo done >go
+wait "$first" "$second"
+[[ $(cat first) == done && $(cat second) == waited ]] || fail "the turns went wrong"
+"$NACRE" exec "${with[@]}" --session work "echo >$PWD/started; cat $PWD/go" >first 2>&1 &
+first=$!
+read -r <started
+kill -KILL "$first"
+wait "$first" || true
+run exec "${with[@]}" --session work 'echo after'
+expect_out "after"
+rm -f go started
+
+# ---- what is put into it ----
+
+config all none
+echo pixels >photo.png
+printf x >'-odd
+name'
+run session put "${with[@]}" --session work photo.png photo.png './-odd
+name'
+expect_status 0
+expect_out "media/inbound/photo.png
+media/inbound/photo-2.png
+media/inbound/_odd_name"
+[[ $(cat "$work_box/media/inbound/photo-2.png") == pixels ]] || fail "not what was put"
+ln -s photo.png link.png
+run session put "${with[@]}" --session work link.png
+expect_status 126
+expect_err "nacre: 'link.png' is a link: name the file itself"
+mkdir -p skills/one skills/two
+echo "one" >skills/one/SKILL.md
+ln -s /etc/passwd skills/one/passwd
+run session put "${with[@]}" --session work --skills skills
+expect_status 0
+expect_out "skills: 1 with 1 files; 1 folders without a SKILL.md; 1 links and other things left out"
+[[ -f $work_box/skills/one/SKILL.md && ! -e $work_box/skills/one/passwd ]] || fail "skills"
+run session put --json "${with[@]}" --session work --skills skills photo.png
+expect_json
+expect_out_has '"files":["media/inbound/photo-3.png"]'
+run session path "${with[@]}" --session work
+expect_out "$work_box"
+config all rw
+run session put "${with[@]}" --session work --skills skills
+expect_status 125
+expect_err_has "its skills are the agent's to keep"
+run session put "${with[@]}" --session work photo.png
+expect_status 0
+[[ -f $scratch/agent/media/inbound/photo.png ]] || fail "not in the agent's workspace"
+
+# ---- links that somebody planted ----
+
+config all none
+run session path "${with[@]}" --session work
+rm -rf "$work_box"
+mkdir elsewhere
+ln -s "$PWD/elsewhere" "$work_box"
+run session put "${with[@]}" --session work photo.png
+expect_status 126
+expect_err_has "is a link or no directory"
+run run "${with[@]}" --session work read.wat
+expect_status 126
+rm "$work_box"
+mv "$boxes" "$boxes.moved"
+ln -s "$boxes.moved" "$boxes"
+run session path "${with[@]}" --session work
+expect_status 126
+expect_err_has "is a link or no directory"
+[[ ! $(ls elsewhere) ]] || fail "something went by a link"
+rm "$boxes"
+mv "$boxes.moved" "$boxes"
+
+# ---- prune ----
+
+run session path "${with[@]}" --session work
+age() { touch -d "$1" "$state/sessions/"*.json; }
+age '23 hours ago'
+run prune
+expect_out "ended 0 sandboxes"
+age '25 hours ago'
+run prune --config c.json5 --idle-hours 0 --max-age-days 0
+expect_out "ended 0 sandboxes"
+echo '{ agents: { defaults: { sandbox: { mode: "all" } } } }' >d.json5
+run prune --config d.json5 # of another file
+expect_out "ended 0 sandboxes"
+config all none 'prune: { idleHours: 30 }'
+run prune --config c.json5 # by what it says now
+expect_out "ended 0 sandboxes"
+[[ -d $work_box ]] || fail "pruned too early"
+run prune --json
+expect_json
+expect_out '{"ended":0,"in_use":0,"workspaces":1}'
+[[ ! -e $work_box && $(records) == 0 ]] || fail "prune has left something"
+config all none 'prune: { idleHours: 0, maxAgeDays: 0 }'
+run session path "${with[@]}" --session work
+age '1000 days ago'
+run prune
+expect_out "ended 0 sandboxes"
+[[ -d $work_box ]] || fail "0 does not disable"
+
+run audit verify
+expect_status 0
+passed

@@ -1,0 +1,253 @@
+#!/usr/bin/env bash
+# Sessions by a configuration in real containers, judged from outside: mode × session ×
+# scope × access; fifty at once; two that race; names; kill -9; end; prune.  Needs an
+# engine at $NACRE_TEST_DOCKER with nacre-test-busybox.
+source "$(dirname "$0")/lib.sh"
+
+if [[ ! ${NACRE_TEST_DOCKER:-} || ! -S ${NACRE_TEST_DOCKER#unix://} ]]; then
+  echo "no engine at NACRE_TEST_DOCKER"
+  exit 77
+fi
+export DOCKER_HOST=$NACRE_TEST_DOCKER
+trap '"$NACRE" keeper --quit >/dev/null 2>&1 || true
+      remove_foreign >/dev/null 2>&1 || true
+      chmod -R u+w "$scratch" && rm -rf "$scratch"' EXIT
+state=$HOME/.local/state/nacre
+root=$scratch/boxes
+prefix=nt$$- # others may use the same engine
+chmod 755 "$scratch" "$scratch/work"
+
+# config MODE SCOPE ACCESS [MORE]
+config() {
+  cat >c.json5 <<EOF2
+{ agents: { defaults: { workspace: "$scratch/agent", sandbox: {
+  mode: "$1", scope: "$2", workspaceAccess: "$3", workspaceRoot: "$root",
+  docker: { image: "nacre-test-busybox", containerPrefix: "$prefix" }, ${4:-}
+} } } }
+EOF2
+}
+session() { run exec --config c.json5 --session "$@"; } # KEY TEXT
+
+# ---- what an observer outside sees ----
+
+engine() { # PATH [CURL-OPTION...]
+  curl -sS --noproxy '*' --max-time 20 --unix-socket "${DOCKER_HOST#unix://}" \
+    "http://engine$1" "${@:2}"
+}
+names() { # of this test's containers
+  engine '/containers/json?all=1' | grep -oE "\"Names\":\\[\"/$prefix[^\"]*" |
+    sed 's/.*\///' | sort
+}
+count() { names | wc -l; }
+# mounts NAME: "GUEST HOST rw|ro" lines, of the two that a session has.
+mounts() {
+  engine "/containers/$1/json" | python3 -c '
+import json, sys
+for mount in sorted(json.load(sys.stdin)["Mounts"], key=lambda m: m["Destination"]):
+    if mount["Destination"] in ("/workspace", "/agent"):
+        print(mount["Destination"], mount["Source"], "rw" if mount["RW"] else "ro")'
+}
+# slug KEY: by the tools of others.
+slug() {
+  local letters
+  letters=$(tr 'A-Z' 'a-z' <<<"$1" | sed -E 's/[^a-z0-9._-]+/-/g; s/^-+|-+$//g' | cut -c1-32)
+  printf '%s-%.8s' "$letters" "$(printf %s "$1" | sha1sum)"
+}
+is() { # WHAT IS WANTED
+  checks=$((checks + 1))
+  [[ $2 == "$3" ]] || fail "$1: expected '$3', not '$2'"
+}
+# eventually COMMAND...: within 15 seconds.
+eventually() {
+  local left
+  checks=$((checks + 1))
+  for ((left = 300; left > 0; left--)); do
+    if "$@"; then return; fi
+    sleep 0.05
+  done
+  fail "not so after 15 s: $*"
+}
+counts() { [[ $(count) == "$1" ]]; }
+remove_foreign() { engine "/containers/${prefix}work-e274eeff?force=1" -X DELETE; }
+
+# told KEY: the same, as explain foretells it; "host" alone for no sandbox.
+told() {
+  "$NACRE" explain --config c.json5 --session "$1" --json | python3 -c '
+import json, sys
+box = json.load(sys.stdin)["sandbox"]
+if not box["sessionIsSandboxed"]:
+    sys.exit(print("host"))
+print(box["containerName"])
+for mount in sorted(box["mounts"], key=lambda m: m["guest"]):
+    print(mount["guest"], mount["host"], "rw" if mount["writable"] else "ro")'
+}
+
+# ---- mode × session × scope × access ----
+
+# cell MODE KEY SCOPE ACCESS
+cell() {
+  local key=$2 scope_key box sandboxed=no workspace
+  case $3 in
+  session) scope_key=$key ;;
+  agent) scope_key=agent:main ;;
+  shared) scope_key=shared ;;
+  esac
+  [[ $1 == off || ($1 == non-main && $key == main) ]] || sandboxed=yes
+  rm -rf "$scratch/agent" "$root"
+  config "$1" "$3" "$4"
+  session "$key" 'echo mark >mark; pwd; echo x 2>/dev/null >/agent/mark; true'
+  expect_status 0
+  if [[ $sandboxed == no ]]; then
+    expect_out "$scratch/agent"
+    is "what explain tells of $*" "$(told "$key")" host
+    is "containers of $*" "$(names)" ""
+    is "the mark of $*" "$(cat "$scratch/agent/mark")" mark
+    is "the root of $*" "$(ls -A "$root" 2>/dev/null)" ""
+    return
+  fi
+  expect_out /workspace
+  box=$root/$(slug "$scope_key")
+  is "containers of $*" "$(names)" "$prefix$(slug "$scope_key")"
+  workspace=$box
+  [[ $4 != rw ]] || workspace=$scratch/agent
+  is "mounts of $*" "$(mounts "$(names)")" "$(
+    [[ $4 != ro ]] || echo "/agent $scratch/agent ro"
+    echo "/workspace $workspace rw"
+  )"
+  is "what explain tells of $*" "$(told "$key")" "$(names; mounts "$(names)")"
+  is "the mark of $*" "$(cat "$workspace/mark")" mark
+  if [[ $4 != rw ]]; then
+    is "what $* wrote to the agent's" "$(ls -A "$scratch/agent" 2>/dev/null | grep mark)" ""
+  else
+    is "the root of $*" "$(ls -A "$root" 2>/dev/null)" ""
+  fi
+  run session end "$scope_key" # of the session's own
+  if [[ $3 == session ]]; then
+    expect_status 0
+    is "containers after the end of $*" "$(names)" ""
+    is "workspaces after the end of $*" "$(ls -A "$root" 2>/dev/null)" ""
+  else
+    is "containers after the end of $*" "$(count)" 1
+    run rm --all
+  fi
+}
+for mode in off non-main all; do
+  for key in main work; do
+    for scope in session agent shared; do
+      for access in none ro rw; do
+        cell "$mode" "$key" "$scope" "$access" || true
+      done
+    done
+  done
+done
+rm -rf "$scratch/agent" "$root"
+
+# ---- names ----
+
+config all session none
+engine "/containers/create?name=${prefix}work-e274eeff" -X POST \
+  -H 'Content-Type: application/json' -d '{"Image":"nacre-test-busybox"}' >/dev/null
+session work 'echo in'
+expect_status 126
+expect_err_has "a container '${prefix}work-e274eeff' is there that nacre did not make"
+is "the foreign one" "$(names)" "${prefix}work-e274eeff"
+remove_foreign
+session work 'echo in'
+expect_out "in"
+run ps --json
+expect_out_has '"scope":"session:work","image"'
+expect_out_has '"session":"work"'
+expect_out_has "\"name\":\"${prefix}work-e274eeff\""
+for which in session:work work "${prefix}work-e274eeff"; do
+  session work true
+  run rm "$which"
+  expect_out "ended 1 sandbox"
+done
+session work true
+run recreate "${prefix}work-e274eeff"
+expect_out "ended 1 sandbox"
+is "containers" "$(count)" 0
+
+# ---- an owner that was killed leaves a name, not a hindrance ----
+
+keeper() { # its pid
+  local process
+  for process in /proc/[0-9]*; do
+    case $({ tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null) in
+    "nacre keeper --state-dir $state "*) echo "${process#/proc/}" ;;
+    esac
+  done
+}
+session work 'echo kept >/workspace/note'
+# shellcheck disable=SC2046 # one pid
+kill -KILL $(keeper)
+session work 'cat /workspace/note'
+expect_out "kept"
+is "containers" "$(names)" "${prefix}work-e274eeff"
+"$NACRE" exec --config c.json5 --session dies 'sleep 30' >/dev/null 2>&1 &
+dies=$!
+eventually counts 2
+kill -KILL "$dies"
+wait "$dies" || true
+session dies 'echo again' # its turn is free at once
+expect_out "again"
+is "containers" "$(count)" 2
+run session end dies
+expect_out "ended 1 sandbox, removed 1 workspace"
+
+# ---- two that race for one scope ----
+
+config all agent none
+run rm --all
+mkdir race
+for i in 1 2; do
+  "$NACRE" exec --config c.json5 --session "racer-$i" \
+    "hostname; echo $i >/workspace/racer-$i" >"race/$i" 2>&1 &
+done
+wait
+is "hosts" "$(sort -u race/1 race/2 | wc -l)" 1
+is "containers" "$(names)" "$prefix$(slug agent:main)"
+is "what they wrote" "$(cd "$root/$(slug agent:main)" && echo racer-*)" "racer-1 racer-2"
+run session end racer-1
+expect_status 127
+is "containers" "$(count)" 1
+run rm --all
+
+# ---- fifty at once ----
+
+config all session none
+rm -rf "$root"
+mkdir fifty
+for i in {1..50}; do
+  "$NACRE" exec --config c.json5 --session "s$i" \
+    "echo $i; echo $i >/workspace/number" >"fifty/$i" 2>&1 &
+done
+wait
+for i in {1..50}; do
+  is "session s$i" "$(cat "fifty/$i")" "$i"
+  is "workspace of s$i" "$(cat "$root/$(slug "s$i")/number")" "$i"
+done
+is "containers" "$(names | uniq | wc -l)" 50
+is "workspaces" "$(find "$root" -mindepth 1 -maxdepth 1 | wc -l)" 50
+
+# ---- prune ----
+
+touch -d '25 hours ago' "$state/sessions/"*.json
+"$NACRE" exec --config c.json5 --session s1 'echo up >/workspace/up; sleep 30' \
+  >/dev/null 2>&1 &
+live=$!
+eventually test -e "$root/$(slug s1)/up"
+touch -d '25 hours ago' "$state/sessions/"*.json
+run prune
+expect_out "ended 49 sandboxes, removed 49 workspaces; left 1 in which a command runs"
+is "containers" "$(names)" "$prefix$(slug s1)"
+is "workspaces" "$(ls "$root")" "$(slug s1)"
+run session end s1
+expect_status 126
+expect_err "nacre: session 's1' runs: wait for it, or end it with --force"
+run session end --force s1
+expect_status 0
+wait "$live" && fail "what ran was not ended"
+eventually counts 0
+is "workspaces" "$(ls -A "$root")" ""
+passed
