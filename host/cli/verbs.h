@@ -33,6 +33,10 @@ extern const struct cli_verb cli_verb_approvals;
 extern const struct cli_verb cli_verb_trace;
 extern const struct cli_verb cli_verb_tool;
 extern const struct cli_verb cli_verb_session;
+extern const struct cli_verb cli_verb_new;
+extern const struct cli_verb cli_verb_build;
+extern const struct cli_verb cli_verb_test;
+extern const struct cli_verb cli_verb_watch;
 extern const struct cli_verb cli_verb_version;
 extern const struct cli_verb cli_verb_completion;
 

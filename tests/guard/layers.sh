@@ -42,7 +42,7 @@ judge_system() { # PLACE FOLDER HEADER
     openssl/*) allowed="host/door host/secrets" ;;
     jansson.h)
         allowed="host/egress host/policy host/plan host/audit host/run host/keeper host/cli"
-        allowed+=" host/serve host/approvals host/tools backends/docker" ;;
+        allowed+=" host/serve host/approvals host/tools host/author backends/docker" ;;
     seccomp.h) allowed="backends" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;
@@ -78,6 +78,7 @@ judge_own() { # PLACE FOLDER HEADER
     [[ $3 != *.inc ]] || return 0 # made by the build, in the folder's own rules
     case $2 in
     host/policy | host/decide) folders+=(host/policy host/decide) ;; # one library
+    host/author) folders+=(host/policy host/tools) ;; # and a case as both are
     host/tools) folders+=(host/policy) ;; # a manifest is read as a policy is
     backends/*) folders+=(backends/shared) ;;&
     backends/native | backends/init) folders+=(backends/channel) ;;

@@ -1,0 +1,134 @@
+/* A toolchain is the author's own: it runs on the host, with the author's rights. */
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "nacre/clock.h"
+#include "nacre/own.h"
+#include "nacre/path.h"
+
+#define BUILD_MS 600000
+
+extern char **environ;
+
+bool command_is_there(const char *name)
+{
+    const char *path = getenv("PATH");
+    char file[NACRE_PATH_MAX];
+
+    while (path && *path) {
+        size_t length = strcspn(path, ":");
+
+        (void)snprintf(file, sizeof(file), "%.*s/%s", (int)length, path, name);
+        if (access(file, X_OK) == 0)
+            return true;
+        path += length + (path[length] == ':');
+    }
+    return false;
+}
+
+/* The caller's variables, with `added` in front of those that they replace. */
+static char **environment_of(const char *const *added)
+{
+    size_t own = 0, more = 0, used = 0;
+    char **all;
+
+    while (environ && environ[own])
+        own++;
+    while (added && added[more])
+        more++;
+    all = calloc(own + more + 1, sizeof(*all));
+    if (!all)
+        return NULL;
+    for (size_t i = 0; i < more; i++)
+        all[used++] = (char *)(uintptr_t)added[i];
+    for (size_t i = 0; i < own; i++) {
+        size_t name = strcspn(environ[i], "="), k = 0;
+
+        while (k < more && (strncmp(added[k], environ[i], name + 1) != 0))
+            k++;
+        if (k == more)
+            all[used++] = environ[i];
+    }
+    return all;
+}
+
+static int start(const char *const *argv, const char *directory, char **environment,
+                 pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int failed;
+
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    failed = posix_spawn_file_actions_addchdir_np(&actions, directory);
+    if (!failed)
+        failed = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(&actions, 2, 1);
+    if (!failed)
+        failed = posix_spawnp(ret_pid, argv[0], &actions, &attributes,
+                              (char *const *)(uintptr_t)argv, environment);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+static bool wait_for(pid_t pid)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd watched = { .fd = fd, .events = POLLIN };
+    uint64_t until_ns = nacre_clock_ns() + BUILD_MS * NACRE_NS_PER_MS;
+
+    while (fd >= 0) {
+        struct timespec left = nacre_clock_until(until_ns);
+        int ready = ppoll(&watched, 1, &left, NULL);
+
+        if (ready > 0)
+            return true;
+        if (ready == 0 || errno != EINTR)
+            return false;
+    }
+    return false;
+}
+
+enum nacre_status command_run(const char *const *argv, const char *directory,
+                              const char *const *environment, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char **all = environment_of(environment);
+    pid_t pid = -1;
+    bool in_time;
+    int failed, status = 0;
+
+    if (!all)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "starting %s", argv[0]);
+    failed = start(argv, directory, all, &pid);
+    if (failed) {
+        errno = failed;
+        return nacre_fail(err, NACRE_ERR_IO, "starting %s", argv[0]);
+    }
+    in_time = wait_for(pid);
+    if (!in_time)
+        (void)kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!in_time)
+        return nacre_fail(err, NACRE_ERR_TIMEOUT, "%s did not end in %d minutes", argv[0],
+                          BUILD_MS / 60000);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return NACRE_OK;
+    return nacre_fail(err, NACRE_ERR_USAGE, "%s failed: what it says is above", argv[0]);
+}
