@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "nacre/text.h"
-#include "node_json.h"
 #include "schema.h"
 
 void tool_case_free(struct tool_case *tool_case)
@@ -144,7 +143,7 @@ static enum nacre_status read_parts(struct tool_case *tool_case, struct nacre_er
         (tool_case->after && tool_case->after->kind != NACRE_NODE_MAPPING))
         return fail_at(tool_case, root->place, "files and after have to be mappings",
                        err);
-    status = node_to_json(tool_case->file, arguments, &tool_case->arguments, err);
+    status = nacre_node_json(tool_case->file, arguments, &tool_case->arguments, err);
     if (status == NACRE_OK)
         status = check_expect(tool_case, err);
     if (status == NACRE_OK && fuel)

@@ -5,7 +5,6 @@
 
 #include "case.h"
 #include "nacre/text.h"
-#include "node_json.h"
 
 #define SHOWN_LINES 40
 
@@ -145,7 +144,7 @@ enum nacre_status case_judge_answer(const struct tool_case *tool_case,
     if (status == NACRE_OK)
         status = judge_text(expect, said, ret_text, err);
     if (status == NACRE_OK && structured)
-        status = node_to_json(tool_case->file, structured, &wanted, err);
+        status = nacre_node_json(tool_case->file, structured, &wanted, err);
     if (status == NACRE_OK && wanted)
         status = judge_value(ret_text, "structured", wanted,
                              json_object_get(answer, "structuredContent"), err);

@@ -86,4 +86,11 @@ const struct nacre_node *nacre_node_find(const struct nacre_node *mapping,
 const char *nacre_node_shown(const struct nacre_node *node,
                              char ret_text[NACRE_NODE_SHOWN]);
 
+/* As jansson has it, which the caller owns; numbers as nacre_document_json() has them. */
+struct json_t;
+NACRE_MUST_CHECK enum nacre_status nacre_node_json(const char *source,
+                                                   const struct nacre_node *node,
+                                                   struct json_t **ret_value,
+                                                   struct nacre_error *err);
+
 #endif

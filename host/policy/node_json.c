@@ -206,6 +206,12 @@ static enum nacre_status node_json(const char *source, const struct nacre_node *
     return entries_json(source, node, false, ret_value, err);
 }
 
+enum nacre_status nacre_node_json(const char *source, const struct nacre_node *node,
+                                  struct json_t **ret_value, struct nacre_error *err)
+{
+    return node_json(source, node, false, ret_value, err);
+}
+
 enum nacre_status nacre_document_json(const char *source, const char *bytes, size_t count,
                                       enum nacre_document_format format, bool places,
                                       struct json_t **ret_value, struct nacre_error *err)

@@ -16,7 +16,7 @@
 #include "nacre/buf.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
-#include "node_json.h"
+#include "pointer.h"
 #include "json_schema.h"
 #include "schema.h"
 
@@ -284,7 +284,7 @@ static enum nacre_status read_json_schema(const struct nacre_reading *at,
 {
     char pointer[NACRE_SCHEMA_POINTER], shown[160], words[256];
     struct nacre_place place;
-    enum nacre_status status = node_to_json(at->source, node, ret_document, err);
+    enum nacre_status status = nacre_node_json(at->source, node, ret_document, err);
 
     if (status == NACRE_OK)
         status = nacre_json_schema_compile(*ret_document, ret_schema, pointer, err);
