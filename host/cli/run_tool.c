@@ -68,6 +68,9 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                                      "writable mounts, and tell" },
     [RUN_OPT_CONFIG] = CLI_OPTION_CONFIG,
     [RUN_OPT_SENDER] = CLI_OPTION_SENDER,
+    [RUN_OPT_BACKGROUND] = { "--background", .kind = CLI_FLAG,
+                             .help = "beside the session's other runs, not in turn: the "
+                                     "tool process" },
     [RUN_OPT_ELEVATED] = { "--elevated", .kind = CLI_FLAG,
                            .help = "a command outside its sandbox, where every gate of "
                                    "tools.elevated is open" },
@@ -243,6 +246,7 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->directory = values[RUN_OPT_DIRECTORY].text;
     request->image = values[RUN_OPT_IMAGE].text;
     request->scan_files = values[RUN_OPT_SCAN_FILES].given;
+    request->background = values[RUN_OPT_BACKGROUND].given;
     request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
     request->approver = request->unsandboxed ? "--unsandboxed" : NULL;
     request->intercept = values[RUN_OPT_INTERCEPT].items;
@@ -305,14 +309,15 @@ static enum nacre_status fail_invoke(const struct nacre_tool *tool, const char *
 #define TOOL_NAME_MAX 128
 
 /* "read" for dir/read.wasm. */
-static void tool_name(const struct cli_operands *operands, char ret_name[TOOL_NAME_MAX])
+static void tool_name(const struct cli_operands *operands, bool background,
+                      char ret_name[TOOL_NAME_MAX])
 {
     const char *slash = operands->module ? strrchr(operands->module, '/') : NULL;
     const char *name = slash ? slash + 1 : operands->module;
     const char *dot = name ? strrchr(name, '.') : NULL;
 
     if (!name)
-        (void)snprintf(ret_name, TOOL_NAME_MAX, "exec");
+        (void)snprintf(ret_name, TOOL_NAME_MAX, background ? "process" : "exec");
     else
         (void)snprintf(ret_name, TOOL_NAME_MAX, "%.*s",
                        dot && dot != name ? (int)(dot - name) : (int)strlen(name), name);
@@ -335,7 +340,7 @@ static enum nacre_status settle(const struct cli_args *args,
     run->policy = cli_session_policy(&run->session, operands->module != NULL, elevated);
     run->request.request.session = run->session.session->key;
     run->request.request.agent = run->session.session->agent;
-    tool_name(operands, name);
+    tool_name(operands, values[RUN_OPT_BACKGROUND].given, name);
     status = cli_session_allow(&run->session, name, err);
     if (status == NACRE_OK && elevated)
         status = cli_session_elevate(&run->session, err);

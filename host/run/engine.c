@@ -352,6 +352,11 @@ const char *nacre_engine_audit_path(const struct nacre_engine *engine)
     return engine->places.audit_path;
 }
 
+const char *nacre_engine_program(const struct nacre_engine *engine)
+{
+    return engine->places.program;
+}
+
 const char *nacre_engine_host_file(const struct nacre_engine *engine)
 {
     return engine->places.host_file;

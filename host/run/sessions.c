@@ -300,6 +300,7 @@ enum nacre_status nacre_session_enter(const struct nacre_session *session,
         .state_dir = state_dir,
         .deadline_ns = start_ns + time_ms * NACRE_NS_PER_MS,
         .cancelled = cancelled,
+        .out_of_turn = request->background,
     };
     struct nacre_session_hold *hold = NULL;
     enum nacre_status status = nacre_session_open(session, &options, &hold, err);

@@ -4,7 +4,7 @@
 
 #include "json_schema.h"
 
-static const struct native_tool *const tools[] = { &native_exec };
+static const struct native_tool *const tools[] = { &native_exec, &native_process };
 static const char *const reserved[] = { "exec", "process" };
 
 const struct native_tool *native_tool_find(const char *name)

@@ -25,6 +25,6 @@ NACRE_MUST_CHECK enum nacre_status
 native_tool_manifest(const struct native_tool *tool, struct nacre_manifest **ret_manifest,
                      struct nacre_error *err);
 
-extern const struct native_tool native_exec;
+extern const struct native_tool native_exec, native_process;
 
 #endif
