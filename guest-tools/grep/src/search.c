@@ -18,7 +18,7 @@
 #define BUFFER_BYTES_MAX ((size_t)16 << 20)
 #define BINARY_BYTES ((size_t)64 << 10) /* a NUL in these, and it is no text */
 #define SHOWN_BYTES_MAX 500             /* of a line */
-#define BOUNDS_BYTES_MAX ((size_t)64 << 10)
+#define BOUNDS_WORK_MAX ((uint64_t)1 << 24) /* bytes times instructions */
 
 struct piece {
     struct search *search;
@@ -80,7 +80,9 @@ static void show_part(struct piece *piece, size_t start, size_t end, size_t know
 
     if (is_match && known_at > start)
         found = known_at - 1 > start ? known_at - 1 : start;
-    if (is_match && end - start <= BOUNDS_BYTES_MAX &&
+    if (is_match &&
+        (uint64_t)(end - start) * nacre_regex_size(piece->search->regex) <=
+            BOUNDS_WORK_MAX &&
         nacre_regex_bounds(piece->search->regex, (const char *)bytes + start, end - start,
                            &found, &found_end))
         found += start;
