@@ -188,7 +188,7 @@ bool nacre_regex_bounds(struct nacre_regex *regex, const char *text, size_t coun
     const uint8_t *bytes = (const uint8_t *)text;
     size_t room = regex->program.count + 1, thread_count = 0;
     struct thread *threads = calloc(2 * room, sizeof(*threads));
-    struct thread *now = threads, *next = threads + room;
+    struct thread *now, *next;
     struct rx_context context = { .line_start = true };
     bool found = false;
 
@@ -197,6 +197,8 @@ bool nacre_regex_bounds(struct nacre_regex *regex, const char *text, size_t coun
         free(threads);
         return false;
     }
+    now = threads;
+    next = threads + room;
     for (size_t at = 0; at <= count; at++) {
         int byte = at < count ? bytes[at] : '\n';
         struct thread *swap = now;

@@ -167,7 +167,9 @@ static uint32_t items_put(struct rx_dfa *dfa)
         }
         items[count++] = now->dense[i];
     }
-    items[0] = waiting ? dfa->context.word_before | dfa->context.line_start << 1U : 0;
+    items[0] = waiting ? (uint32_t)dfa->context.word_before |
+                             (uint32_t)dfa->context.line_start << 1
+                       : 0;
     qsort(items + 1, count - 1, sizeof(*items), compare);
     return count;
 }

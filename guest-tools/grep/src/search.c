@@ -18,12 +18,13 @@
 #define BUFFER_BYTES_MAX ((size_t)16 << 20)
 #define BINARY_BYTES ((size_t)64 << 10) /* a NUL in these, and it is no text */
 #define SHOWN_BYTES_MAX 500             /* of a line */
-#define BOUNDS_BYTES_MAX ((size_t)64 << 10)
+#define BOUNDS_WORK_MAX ((uint64_t)1 << 24) /* bytes times instructions */
 
 struct piece {
     struct search *search;
     const char *path;
     size_t path_count;
+    struct nacre_text shown_path; /* made when first needed */
     int fd;
     const uint8_t *bytes;
     size_t count;        /* in the buffer */
@@ -58,6 +59,13 @@ static bool fill(struct piece *piece)
 
 /* ---- what is shown ---- */
 
+static void show_path(struct piece *piece)
+{
+    if (piece->shown_path.count == 0)
+        choice_show_path(&piece->shown_path, piece->search->prefix, piece->path,
+                         piece->path_count);
+}
+
 static void count_lines(struct piece *piece, size_t to)
 {
     piece->number += scan_count(piece->bytes + piece->counted_to, to - piece->counted_to,
@@ -80,7 +88,9 @@ static void show_part(struct piece *piece, size_t start, size_t end, size_t know
 
     if (is_match && known_at > start)
         found = known_at - 1 > start ? known_at - 1 : start;
-    if (is_match && end - start <= BOUNDS_BYTES_MAX &&
+    if (is_match &&
+        (uint64_t)(end - start) * nacre_regex_size(piece->search->regex) <=
+            BOUNDS_WORK_MAX &&
         nacre_regex_bounds(piece->search->regex, (const char *)bytes + start, end - start,
                            &found, &found_end))
         found += start;
@@ -100,6 +110,19 @@ static void show_part(struct piece *piece, size_t start, size_t end, size_t know
         nacre_text_addf(text, " [%zu bytes]", end - last);
 }
 
+/* printf() would cost more than finding the line did. */
+static void add_number(struct nacre_text *text, size_t number)
+{
+    char digits[24];
+    size_t at = sizeof(digits);
+
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    nacre_text_add(text, digits + at, sizeof(digits) - at);
+}
+
 static void show_line(struct piece *piece, size_t start, size_t end, size_t known_at,
                       bool is_match)
 {
@@ -109,10 +132,12 @@ static void show_line(struct piece *piece, size_t start, size_t end, size_t know
 
     if (end > start && piece->bytes[end - 1] == '\r')
         end--;
-    choice_show_path(text, search->prefix, piece->path, piece->path_count);
+    show_path(piece);
+    nacre_text_add(text, piece->shown_path.bytes, piece->shown_path.count);
     if (search->line_numbers) {
         count_lines(piece, start);
-        nacre_text_addf(text, "%c%zu", mark, piece->number + 1);
+        nacre_text_add(text, &mark, 1);
+        add_number(text, piece->number + 1);
     }
     nacre_text_add(text, &mark, 1);
     if (end - start > SHOWN_BYTES_MAX)
@@ -299,20 +324,20 @@ static void search_pieces(struct piece *piece)
     }
 }
 
-static void note_file(struct search *search, const struct piece *piece)
+static void note_file(struct search *search, struct piece *piece)
 {
-    struct nacre_text path = { 0 };
+    const struct nacre_text *path = &piece->shown_path;
     struct nacre_json *item;
 
     search->matches += piece->matches;
     search->files++;
-    choice_show_path(&path, search->prefix, piece->path, piece->path_count);
+    show_path(piece);
     if (search->mode == SEARCH_FILES)
-        nacre_tool_say("%s\n", path.bytes);
+        nacre_tool_say("%s\n", path->bytes);
     if (search->mode == SEARCH_COUNT)
-        nacre_tool_say("%s:%zu\n", path.bytes, piece->matches);
+        nacre_tool_say("%s:%zu\n", path->bytes, piece->matches);
     item = nacre_json_new(NACRE_JSON_OBJECT);
-    nacre_json_set(item, "path", nacre_json_string(path.bytes, path.count));
+    nacre_json_set(item, "path", nacre_json_string(path->bytes, path->count));
     if (search->mode != SEARCH_FILES)
         nacre_json_set(item, "matches", nacre_json_number((int64_t)piece->matches));
     nacre_json_append(search->counts, item);
