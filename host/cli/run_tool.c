@@ -71,6 +71,9 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_ELEVATED] = { "--elevated", .kind = CLI_FLAG,
                            .help = "a command outside its sandbox, where every gate of "
                                    "tools.elevated is open" },
+    [RUN_OPT_OUT_OF_TURN] = { "--out-of-turn", .kind = CLI_FLAG,
+                              .help = "in the background: the session's other runs go "
+                                      "on beside it" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -192,7 +195,8 @@ static enum nacre_status check_config(const struct cli_args *args,
     static const int without[] = { RUN_OPT_POLICY,    RUN_OPT_WORKSPACE, RUN_OPT_MOUNT,
                                    RUN_OPT_IMAGE,     RUN_OPT_SCOPE,
                                    RUN_OPT_UNSANDBOXED };
-    static const int within[] = { RUN_OPT_SENDER, RUN_OPT_ELEVATED };
+    static const int within[] = { RUN_OPT_SENDER, RUN_OPT_ELEVATED,
+                                  RUN_OPT_OUT_OF_TURN };
     const struct cli_value *values = args->values;
     bool has_config = values[RUN_OPT_CONFIG].given;
 
@@ -372,8 +376,8 @@ static enum nacre_status load_it(const struct cli_args *args,
     if (status == NACRE_OK && run->session.session)
         status = nacre_session_enter(run->session.session,
                                      nacre_engine_state_dir(run->engine), run->policy,
-                                     NULL, &run->request.request, &run->session.hold,
-                                     err);
+                                     args->values[RUN_OPT_OUT_OF_TURN].given, NULL,
+                                     &run->request.request, &run->session.hold, err);
     if (status != NACRE_OK)
         return nacre_run_failed(run->engine, run->policy, name, &run->request.request,
                                 err);
