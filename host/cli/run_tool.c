@@ -68,12 +68,12 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                                      "writable mounts, and tell" },
     [RUN_OPT_CONFIG] = CLI_OPTION_CONFIG,
     [RUN_OPT_SENDER] = CLI_OPTION_SENDER,
-    [RUN_OPT_BACKGROUND] = { "--background", .kind = CLI_FLAG,
-                             .help = "beside the session's other runs, not in turn: the "
-                                     "tool process" },
     [RUN_OPT_ELEVATED] = { "--elevated", .kind = CLI_FLAG,
                            .help = "a command outside its sandbox, where every gate of "
                                    "tools.elevated is open" },
+    [RUN_OPT_OUT_OF_TURN] = { "--out-of-turn", .kind = CLI_FLAG,
+                              .help = "as the tool process: the session's other runs go "
+                                      "on beside it" },
     [RUN_OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1,
                        .max = INT64_MAX,
                        .help = "an exact budget of instructions, the same everywhere" },
@@ -195,7 +195,8 @@ static enum nacre_status check_config(const struct cli_args *args,
     static const int without[] = { RUN_OPT_POLICY,    RUN_OPT_WORKSPACE, RUN_OPT_MOUNT,
                                    RUN_OPT_IMAGE,     RUN_OPT_SCOPE,
                                    RUN_OPT_UNSANDBOXED };
-    static const int within[] = { RUN_OPT_SENDER, RUN_OPT_ELEVATED };
+    static const int within[] = { RUN_OPT_SENDER, RUN_OPT_ELEVATED,
+                                  RUN_OPT_OUT_OF_TURN };
     const struct cli_value *values = args->values;
     bool has_config = values[RUN_OPT_CONFIG].given;
 
@@ -246,7 +247,6 @@ static enum nacre_status make_request(const struct cli_args *args,
     request->directory = values[RUN_OPT_DIRECTORY].text;
     request->image = values[RUN_OPT_IMAGE].text;
     request->scan_files = values[RUN_OPT_SCAN_FILES].given;
-    request->background = values[RUN_OPT_BACKGROUND].given;
     request->unsandboxed = values[RUN_OPT_UNSANDBOXED].given;
     request->approver = request->unsandboxed ? "--unsandboxed" : NULL;
     request->intercept = values[RUN_OPT_INTERCEPT].items;
@@ -340,7 +340,7 @@ static enum nacre_status settle(const struct cli_args *args,
     run->policy = cli_session_policy(&run->session, operands->module != NULL, elevated);
     run->request.request.session = run->session.session->key;
     run->request.request.agent = run->session.session->agent;
-    tool_name(operands, values[RUN_OPT_BACKGROUND].given, name);
+    tool_name(operands, values[RUN_OPT_OUT_OF_TURN].given, name);
     status = cli_session_allow(&run->session, name, err);
     if (status == NACRE_OK && elevated)
         status = cli_session_elevate(&run->session, err);
@@ -377,8 +377,8 @@ static enum nacre_status load_it(const struct cli_args *args,
     if (status == NACRE_OK && run->session.session)
         status = nacre_session_enter(run->session.session,
                                      nacre_engine_state_dir(run->engine), run->policy,
-                                     NULL, &run->request.request, &run->session.hold,
-                                     err);
+                                     args->values[RUN_OPT_OUT_OF_TURN].given, NULL,
+                                     &run->request.request, &run->session.hold, err);
     if (status != NACRE_OK)
         return nacre_run_failed(run->engine, run->policy, name, &run->request.request,
                                 err);

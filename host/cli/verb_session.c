@@ -5,6 +5,7 @@
 
 #include "boxes.h"
 #include "nacre/clock.h"
+#include "nacre/jobs.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "report.h"
@@ -138,8 +139,19 @@ static int list_all(const struct cli_args *args, struct nacre_engine *engine)
 
 /* ---- end ---- */
 
+/* What runs in its background goes with it; without a keeper nothing does. */
+static enum nacre_status end_jobs(const char *state_dir, const char *key,
+                                  struct nacre_error *err)
+{
+    const struct nacre_keeper_at at = { .state_dir = state_dir };
+    uint32_t ended;
+
+    return nacre_jobs_end(&at, key, &ended, err);
+}
+
 static int end(const struct cli_args *args, struct nacre_engine *engine)
 {
+    const char *state_dir = nacre_engine_state_dir(engine);
     const struct nacre_sessions_ender ender = { cli_boxes_ender, engine };
     struct nacre_sessions_report sum = { 0 };
     struct nacre_error err;
@@ -147,7 +159,8 @@ static int end(const struct cli_args *args, struct nacre_engine *engine)
     for (size_t i = 1; i < args->operand_count; i++) {
         struct nacre_sessions_report one;
 
-        if (nacre_sessions_end(nacre_engine_state_dir(engine), args->operands[i],
+        if (end_jobs(state_dir, args->operands[i], &err) != NACRE_OK ||
+            nacre_sessions_end(state_dir, args->operands[i],
                                args->values[OPT_FORCE].given, deadline(args), &ender,
                                &one, &err) != NACRE_OK)
             return cli_fail(args, &err);

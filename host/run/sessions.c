@@ -290,7 +290,7 @@ static uint64_t time_of(const struct nacre_policy *policy,
 enum nacre_status nacre_session_enter(const struct nacre_session *session,
                                       const char *state_dir,
                                       const struct nacre_policy *policy,
-                                      const _Atomic int *cancelled,
+                                      bool out_of_turn, const _Atomic int *cancelled,
                                       struct nacre_request *request,
                                       struct nacre_session_hold **ret_hold,
                                       struct nacre_error *err)
@@ -300,7 +300,7 @@ enum nacre_status nacre_session_enter(const struct nacre_session *session,
         .state_dir = state_dir,
         .deadline_ns = start_ns + time_ms * NACRE_NS_PER_MS,
         .cancelled = cancelled,
-        .out_of_turn = request->background,
+        .out_of_turn = out_of_turn,
     };
     struct nacre_session_hold *hold = NULL;
     enum nacre_status status = nacre_session_open(session, &options, &hold, err);

@@ -97,6 +97,7 @@ static void add_place(struct words *words, const struct tools_call *call)
                                          : session->config->source);
         add_option(words, "--session", session->key);
         add_option(words, "--agent", session->agent);
+        add(words, "--out-of-turn");
         return;
     }
     add_option(words, "--policy", call->asked->policy);
@@ -214,7 +215,6 @@ static enum nacre_status start(const struct tools_call *call, json_t **ret_answe
     if (!text)
         return nacre_fail(err, NACRE_ERR_USAGE, "start needs a command without a NUL");
     add(&words, "exec");
-    add(&words, "--background");
     add_place(&words, call);
     add_limits(&words, call);
     add_option(&words, "--directory", text_of(call, "directory"));

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "fail_alloc.h"
 #include "in_child.h"
 #include "scene.h"
 #include "session_scene.h"
@@ -240,6 +241,37 @@ static void what_is_no_text_is_refused(void **state)
     hand_make(&hand, "\xff");
     assert_int_equal(hand_open(&hand, 0, &hold, &err), NACRE_ERR_USAGE);
     assert_false(scene_has("root"));
+}
+
+static void short_memory_is_told_and_leaves_nothing_held(void **state)
+{
+    int after;
+
+    (void)state;
+    for (after = 0; after < 1000; after++) {
+        struct nacre_session_hold *hold = NULL;
+        struct nacre_error err;
+        enum nacre_status status;
+        struct hand hand;
+        int fds = scene_fds();
+        bool fired;
+
+        (void)scene_clear(NULL);
+        hand_make(&hand, "one");
+        fail_alloc_after(after);
+        status = hand_open(&hand, 0, &hold, &err);
+        fired = fail_alloc_fired();
+        fail_alloc_after(-1);
+        assert_true(fired || status == NACRE_OK);
+        nacre_session_hold_free(hold);
+        assert_int_equal(scene_fds(), fds);
+        hand_use(&hand); /* and what it left is in nobody's way */
+        if (!fired)
+            break;
+        assert_true(status == NACRE_OK || status == NACRE_ERR_MEMORY ||
+                    status == NACRE_ERR_USAGE);
+    }
+    assert_in_range(after, 1, 999);
 }
 
 /* ---- turns ---- */
@@ -521,6 +553,7 @@ int main(void)
                                scene_clear),
         cmocka_unit_test_setup(the_agents_own_may_be_a_link_of_the_operator, scene_clear),
         cmocka_unit_test_setup(what_is_no_text_is_refused, scene_clear),
+        cmocka_unit_test_setup(short_memory_is_told_and_leaves_nothing_held, scene_clear),
         cmocka_unit_test_setup(one_runs_at_a_time, scene_clear),
         cmocka_unit_test_setup(who_does_not_run_needs_no_turn, scene_clear),
         cmocka_unit_test_setup(others_wait_and_then_have_it, scene_clear),

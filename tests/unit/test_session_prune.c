@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "fail_alloc.h"
 #include "in_child.h"
 #include "scene.h"
 #include "session_scene.h"
@@ -355,6 +356,38 @@ static void they_are_listed_with_who_is_live(void **state)
     nacre_session_hold_free(hold);
 }
 
+static void short_memory_prunes_nothing_by_halves(void **state)
+{
+    int after;
+
+    (void)state;
+    for (after = 0; after < 1000; after++) {
+        struct nacre_sessions_report report;
+        struct nacre_error err;
+        enum nacre_status status;
+        int fds;
+        bool fired;
+
+        (void)scene_clear(NULL);
+        use("one", 1, 0);
+        scene_shell("touch -d '3 hours ago' state/sessions/*.json");
+        fds = scene_fds();
+        fail_alloc_after(after);
+        status = nacre_sessions_prune(session_state, &by_records, &ender, &report, &err);
+        fired = fail_alloc_fired();
+        fail_alloc_after(-1);
+        assert_int_equal(scene_fds(), fds);
+        assert_true(status == NACRE_OK || status == NACRE_ERR_MEMORY ||
+                    status == NACRE_ERR_IO);
+        /* A workspace without a record would stay for ever. */
+        assert_true(records() == 1 || count_names("root", "") == 0);
+        if (!fired)
+            break;
+    }
+    assert_int_equal(records(), 0);
+    assert_in_range(after, 3, 999);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +405,7 @@ int main(void)
         cmocka_unit_test_setup(what_was_half_removed_is_removed_before_it_is_used_again,
                                enter),
         cmocka_unit_test_setup(they_are_listed_with_who_is_live, enter),
+        cmocka_unit_test_setup(short_memory_prunes_nothing_by_halves, enter),
     };
 
     return cmocka_run_group_tests_name("session prune", tests, scene_enter, scene_leave);

@@ -53,7 +53,6 @@ struct nacre_request {
     enum nacre_scope scope; /* of warm sandboxes; UNSET: session when there is one, else
                                run (nothing stays) */
     const char *box_name;  /* what a warm container is called; NULL: a name of its own */
-    bool background;       /* it does not take its session's turn: others run beside it */
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
     const char *approver;  /* who gave that consent, for the audit record; or NULL */
     bool scan_files;       /* the leak scan looks through what is left in writable mounts */

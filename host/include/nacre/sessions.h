@@ -53,13 +53,14 @@ NACRE_OWNED(nacre_session_hold)
  * may take, takes what was waited from request->timeout_ms, and makes the request the
  * session's, as nacre_session_request() does.  At level none it has its consent from the
  * configuration, and says so in request->approver.  The request borrows from session and
- * hold.  `cancelled` may be NULL.
+ * hold.  `out_of_turn` is for a command in the background, beside which the session goes
+ * on; `cancelled` may be NULL.
  */
 NACRE_MUST_CHECK enum nacre_status
 nacre_session_enter(const struct nacre_session *session, const char *state_dir,
-                    const struct nacre_policy *policy, const _Atomic int *cancelled,
-                    struct nacre_request *request, struct nacre_session_hold **ret_hold,
-                    struct nacre_error *err);
+                    const struct nacre_policy *policy, bool out_of_turn,
+                    const _Atomic int *cancelled, struct nacre_request *request,
+                    struct nacre_session_hold **ret_hold, struct nacre_error *err);
 
 /* What the session sees as /workspace: open, and its path.  -1 and NULL: an agent without
  * a workspace. */

@@ -43,6 +43,8 @@ done
 run exec --sender x:y --policy shell true
 expect_status 125
 expect_err "nacre: --sender is for --config"
+run exec --out-of-turn --policy shell true
+expect_err "nacre: --out-of-turn is for --config"
 run exec --elevated true
 expect_err "nacre: --elevated is for --config"
 wat_say 1 "hello" read.wat
@@ -188,6 +190,8 @@ expect_status 124
 expect_err "nacre: session 'work' is at another run's (process $first), and one runs at a time: it was waited for until the deadline"
 run exec "${with[@]}" --session other 'echo other'
 expect_out "other"
+run exec "${with[@]}" --session work --out-of-turn 'echo beside'
+expect_out "beside"
 "$NACRE" exec "${with[@]}" --session work 'echo waited' >second 2>&1 &
 second=$!
 echo done >go
