@@ -15,6 +15,7 @@
 void tools_call_clear(struct tools_call *call)
 {
     json_decref(call->arguments);
+    nacre_session_hold_free(call->hold);
     tools_policy_put(call->engine, call->held);
     tools_cache_put(call->engine, call->entry);
 }
@@ -160,7 +161,9 @@ static enum nacre_status judge_call(struct tools_call *call, struct nacre_denial
 
     if (status == NACRE_OK)
         status = tools_choose(call, denial, why);
-    return status == NACRE_OK ? tools_approve(call, denial, why) : status;
+    if (status == NACRE_OK)
+        status = tools_approve(call, denial, why);
+    return status == NACRE_OK ? tools_enter(call, denial, why) : status;
 }
 
 enum nacre_status nacre_call(struct nacre_engine *engine, const struct nacre_call *asked,
