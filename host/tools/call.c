@@ -28,6 +28,8 @@ static enum nacre_status refuse(struct tools_call *call, const char *code,
                                 const struct nacre_error *why, json_t **ret_answer,
                                 struct nacre_error *err)
 {
+    const struct nacre_digest digest =
+        nacre_hash(call->asked->arguments, call->asked->argument_bytes);
     struct nacre_error recorded = *why;
     struct nacre_request request = call->asked->request;
     const char *name = call->name[0] ? call->name : call->asked->tool;
@@ -37,6 +39,7 @@ static enum nacre_status refuse(struct tools_call *call, const char *code,
         request.session = call->asked->session->key;
         request.agent = call->asked->session->agent;
     }
+    request.input_digest = &digest;
     (void)nacre_run_failed(call->engine, call->policy, name, &request, &recorded);
     status = tools_answer(true, tools_text(why->text, strlen(why->text)),
                           json_pack("{s:s}", "code", code), ret_answer, err);
@@ -116,12 +119,15 @@ static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     NACRE_AUTO(nacre_fd_guard) int input = -1;
+    const struct nacre_digest digest =
+        nacre_hash(call->asked->arguments, call->asked->argument_bytes);
     enum nacre_status status = tools_input(call->asked->arguments,
                                            call->asked->argument_bytes, &input, err);
 
     if (status != NACRE_OK)
         return status;
     call->request.input_fd = input;
+    call->request.input_digest = &digest;
     call->request.arguments = NULL;
     call->request.invoke = NULL;
     call->request.on_output = NULL;

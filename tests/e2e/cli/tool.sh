@@ -110,6 +110,19 @@ run audit tail --json
 expect_out_has '"tool":{"name":"writer.wasm"'
 expect_out_has 'the policy read-only lets no tool write'
 
+# The record tells one call from another, and the same call again.
+digest_of() { # JSON
+  run tool call probe --policy workspace --json-args "$1"
+  run audit tail --json
+  tail -1 "$scratch/out" | grep -o '"arguments_digest":"[0-9a-f]*"'
+}
+one=$(digest_of '{"do": "say", "text": "a"}')
+other=$(digest_of '{"do": "say", "text": "b"}')
+[[ $one && $one != "$other" ]] || fail "two calls have one digest"
+[[ $one == "$(digest_of '{"do": "say", "text": "a"}')" ]] || fail "one call has two digests"
+refused=$(digest_of '{"say": 1}')
+[[ $refused != "$(digest_of '{"say": 2}')" ]] || fail "two refusals have one digest"
+
 # ---- with a configuration ----
 
 config() { # ACCESS
