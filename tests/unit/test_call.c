@@ -368,7 +368,9 @@ static void a_policy_that_was_changed_holds_at_once(void **state)
     scene_shell("sed -i 's/name: files/name: shifting/' policies/shifting.yaml");
     expect_good(call_with("writer", "{\"do\": \"write\", \"path\": \"/workspace/s\", "
                                     "\"text\": \"1\"}", asked), "written");
-    scene_shell("sed -i 's/permissions: rw/permissions: ro/' policies/shifting.yaml");
+    /* In place: its directory does not change. */
+    scene_shell("sed 's/: rw/: ro/' policies/shifting.yaml > changed && "
+                "cat changed > policies/shifting.yaml");
     expect_error(call_with("writer", "{\"do\": \"write\", \"path\": \"/workspace/s\", "
                                      "\"text\": \"2\"}", asked), "writes-off", "denied",
                  "lets no tool write");
