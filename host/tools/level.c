@@ -147,9 +147,14 @@ static enum nacre_status judge_writes(const struct tools_call *call,
                 word(policy->name));
 }
 
-/* What the session says of its shell is not for level wasm. */
+/* What the session says of its shell is not for level wasm, and of its container not for
+ * level none. */
 static void drop_shell(struct tools_call *call)
 {
+    if (call->policy->level == NACRE_LEVEL_NONE) {
+        call->request.scope = NACRE_SCOPE_RUN;
+        call->request.box_name = NULL;
+    }
     if (call->entry->native)
         return;
     call->request.unsandboxed = false;

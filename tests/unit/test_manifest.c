@@ -268,7 +268,7 @@ static void what_is_not_there_names_the_nearest(void **state)
     put_tool("one/read", "read", "first");
     put_tool("two/grep", "grep", "third");
     expect_no_find("raed", NACRE_ERR_NOT_FOUND, "did you mean 'read'?");
-    expect_no_find("zzzzzz", NACRE_ERR_NOT_FOUND, "there are: exec, grep, read");
+    expect_no_find("zzzzzz", NACRE_ERR_NOT_FOUND, "there are: exec, grep, process, read");
 }
 
 static void list(void *data, const char *name, const struct nacre_manifest *manifest,
@@ -292,6 +292,7 @@ static void all_tools_are_told_once_by_name(void **state)
     assert_string_equal(out.bytes,
                         "broken metadata.name is 'other', but the tool was found by the "
                         "name 'broken'; they must be equal\nexec (built in)\n"
+                        "process (built in)\n"
                         "read one/read/tool.yaml\n");
 }
 
