@@ -637,11 +637,11 @@ static void an_elevated_command_runs_where_every_gate_is_open(void **state)
 {
     static const char sandbox[] = "mode: 'all', workspaceAccess: 'rw'";
     NACRE_AUTO(settled_clear)
-    struct settled open = settle(sandbox, ", tools: {elevated: {enabled: true, allowFrom: "
-                                          "{webchat: ['me']}}}", "a");
+    struct settled open = settle(sandbox, ", tools: {elevated: {enabled: true, "
+                                          "allowFrom: {webchat: ['me']}}}", "a");
     NACRE_AUTO(settled_clear)
-    struct settled shut = settle(sandbox, ", tools: {elevated: {enabled: true, allowFrom: "
-                                          "{webchat: ['you']}}}", "a");
+    struct settled shut = settle(sandbox, ", tools: {elevated: {enabled: true, "
+                                          "allowFrom: {webchat: ['you']}}}", "a");
     json_t *answer;
 
     (void)state;

@@ -53,7 +53,8 @@ static void say_manifest(struct nacre_buf *out, const struct nacre_manifest *man
         manifest->name_place.column, manifest->version);
     say(out, "description %s\n", manifest->description);
     say(out, "title %s\nmodule %s\nlanguage %s\n",
-        manifest->title ? manifest->title : "-", manifest->module, manifest->language ? manifest->language : "-");
+        manifest->title ? manifest->title : "-", manifest->module,
+        manifest->language ? manifest->language : "-");
     say(out, "sandbox %s %d:%d\n", manifest->sandbox_ref ? manifest->sandbox_ref : "-",
         manifest->sandbox_place.line, manifest->sandbox_place.column);
     say(out, "timeout_ms %ju %d:%d\n", (uintmax_t)manifest->timeout_ms.value,
