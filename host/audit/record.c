@@ -87,6 +87,8 @@ static struct nacre_digest arguments_digest(const struct nacre_hasher *keyed,
     add_list(&hasher, request->environment);
     if (tool && tool->argv)
         add_list(&hasher, (const char *const *)tool->argv);
+    if (request->input_digest)
+        nacre_hash_add(&hasher, request->input_digest, sizeof(*request->input_digest));
     return nacre_hash_end(&hasher);
 }
 

@@ -27,7 +27,7 @@ static const struct cli_option options[OPT_COUNT] = {
                      .help = "without a configuration (default: the tool's own)" },
     [OPT_CONFIG] = { "--config", .kind = CLI_TEXT, .value = "FILE",
                      .offer = CLI_OFFER_FILES,
-                     .help = "OpenClaw's, Clawdis's, config.yml or Clawpy's: it decides" },
+                     .help = "OpenClaw's, Clawdis's, config.yml or Clawpy's; decides" },
     [OPT_SESSION] = { "--session", .kind = CLI_TEXT, .value = "KEY",
                       .help = "in which session (with --config: the main one)" },
     [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "NAME",

@@ -15,6 +15,7 @@
 void tools_call_clear(struct tools_call *call)
 {
     json_decref(call->arguments);
+    nacre_session_hold_free(call->hold);
     tools_policy_put(call->engine, call->held);
     tools_cache_put(call->engine, call->entry);
 }
@@ -27,6 +28,8 @@ static enum nacre_status refuse(struct tools_call *call, const char *code,
                                 const struct nacre_error *why, json_t **ret_answer,
                                 struct nacre_error *err)
 {
+    const struct nacre_digest digest =
+        nacre_hash(call->asked->arguments, call->asked->argument_bytes);
     struct nacre_error recorded = *why;
     struct nacre_request request = call->asked->request;
     const char *name = call->name[0] ? call->name : call->asked->tool;
@@ -36,6 +39,7 @@ static enum nacre_status refuse(struct tools_call *call, const char *code,
         request.session = call->asked->session->key;
         request.agent = call->asked->session->agent;
     }
+    request.input_digest = &digest;
     (void)nacre_run_failed(call->engine, call->policy, name, &request, &recorded);
     status = tools_answer(true, tools_text(why->text, strlen(why->text)),
                           json_pack("{s:s}", "code", code), ret_answer, err);
@@ -115,12 +119,15 @@ static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     NACRE_AUTO(nacre_fd_guard) int input = -1;
+    const struct nacre_digest digest =
+        nacre_hash(call->asked->arguments, call->asked->argument_bytes);
     enum nacre_status status = tools_input(call->asked->arguments,
                                            call->asked->argument_bytes, &input, err);
 
     if (status != NACRE_OK)
         return status;
     call->request.input_fd = input;
+    call->request.input_digest = &digest;
     call->request.arguments = NULL;
     call->request.invoke = NULL;
     call->request.on_output = NULL;
@@ -160,7 +167,9 @@ static enum nacre_status judge_call(struct tools_call *call, struct nacre_denial
 
     if (status == NACRE_OK)
         status = tools_choose(call, denial, why);
-    return status == NACRE_OK ? tools_approve(call, denial, why) : status;
+    if (status == NACRE_OK)
+        status = tools_approve(call, denial, why);
+    return status == NACRE_OK ? tools_enter(call, denial, why) : status;
 }
 
 enum nacre_status nacre_call(struct nacre_engine *engine, const struct nacre_call *asked,

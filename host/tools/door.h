@@ -5,6 +5,7 @@
 
 #include "cache.h"
 #include "nacre/call.h"
+#include "nacre/sessions.h"
 
 /* One call on its way through the door. */
 struct tools_call {
@@ -14,6 +15,7 @@ struct tools_call {
     struct tools_entry *entry;  /* held; NULL until it is found */
     struct tools_policy *held;  /* a policy that was loaded for this call; or NULL */
     const struct nacre_policy *policy; /* NULL until the level is chosen */
+    struct nacre_session_hold *hold; /* the session's turn; NULL until it is taken */
     json_t *arguments;          /* owned; NULL until they are read */
     struct nacre_request request; /* the caller's, with what the session says */
     char why[320];              /* why at this level */
@@ -27,6 +29,12 @@ void tools_call_clear(struct tools_call *call);
 NACRE_MUST_CHECK enum nacre_status tools_choose(struct tools_call *call,
                                                 struct nacre_denial *ret_denial,
                                                 struct nacre_error *err);
+
+/* Takes the session's turn, if there is a session, and makes the request its own.
+ * NACRE_ERR_DENIED: *ret_denial says why not. */
+NACRE_MUST_CHECK enum nacre_status tools_enter(struct tools_call *call,
+                                               struct nacre_denial *ret_denial,
+                                               struct nacre_error *err);
 
 /* ---- approve.c: a person's word ---- */
 

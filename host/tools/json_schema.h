@@ -15,8 +15,8 @@
  *
  *   type, enum, const; properties, required, additionalProperties, min- and
  *   maxProperties; items, prefixItems, min- and maxItems, uniqueItems; minimum, maximum,
- *   exclusive- of both, multipleOf; min- and maxLength, pattern; anyOf, oneOf, allOf, not;
- *   $defs and $ref within the document.  Only told: title, description, default,
+ *   exclusive- of both, multipleOf; min- and maxLength, pattern; anyOf, oneOf, allOf,
+ *   not; $defs and $ref within the document.  Only told: title, description, default,
  *   examples, format, $comment, and at the top $schema and $id.  A default is not filled
  *   in.
  */

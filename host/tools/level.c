@@ -41,10 +41,6 @@ static enum nacre_status of_session(struct tools_call *call,
         (void)snprintf(call->why, sizeof(call->why),
                        "it is a module: it needs no shell and runs at level wasm, with "
                        "the files of this session");
-        /* Level wasm: what the session says of its shell is not for it. */
-        call->request.unsandboxed = false;
-        call->request.scope = NACRE_SCOPE_UNSET;
-        call->request.box_name = NULL;
     } else if (elevated) {
         if (!session->elevated.allowed) {
             const struct nacre_gate *gate = &session->elevated.gates[0];
@@ -151,6 +147,45 @@ static enum nacre_status judge_writes(const struct tools_call *call,
                 word(policy->name));
 }
 
+/* What the session says of its shell is not for level wasm, and of its container not for
+ * level none. */
+static void drop_shell(struct tools_call *call)
+{
+    if (call->policy->level == NACRE_LEVEL_NONE) {
+        call->request.scope = NACRE_SCOPE_RUN;
+        call->request.box_name = NULL;
+    }
+    if (call->entry->native)
+        return;
+    call->request.unsandboxed = false;
+    call->request.scope = NACRE_SCOPE_UNSET;
+    call->request.box_name = NULL;
+}
+
+enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_denial,
+                              struct nacre_error *err)
+{
+    const struct nacre_session *session = call->asked->session;
+    char why[256];
+    enum nacre_status status;
+
+    if (!session)
+        return NACRE_OK;
+    status = nacre_session_enter(session, nacre_engine_state_dir(call->engine),
+                                 call->policy, call->request.cancelled, &call->request,
+                                 &call->hold, err);
+    drop_shell(call);
+    if (status != NACRE_ERR_TIMEOUT && status != NACRE_ERR_DENIED)
+        return status;
+    *ret_denial = (struct nacre_denial){ 0 };
+    (void)snprintf(why, sizeof(why), "%.255s", err->text);
+    return status == NACRE_ERR_TIMEOUT
+               ? deny(ret_denial, "session-busy", err,
+                      "another call of this session is still running; wait for it and "
+                      "call again")
+               : deny(ret_denial, "session-workspace", err, "%s", why);
+}
+
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;
@@ -172,6 +207,7 @@ enum nacre_status tools_choose(struct tools_call *call, struct nacre_denial *ret
         status = judge_writes(call, ret_denial, err);
     if (status != NACRE_OK)
         return status;
+    drop_shell(call);
     /* A caller may ask for less than the manifest says, and nobody for more than the
      * policy. */
     if (!call->entry->native)

@@ -250,7 +250,6 @@ static void a_tool_that_is_not_there_names_the_nearest(void **state)
     expect_error(call("prode", "{}"), "unknown-tool", "invalid", "did you mean 'probe'?");
     expect_error(call("../probe", "{}"), "unknown-tool", "invalid", "there is no tool");
     expect_error(call("", "{}"), "unknown-tool", "invalid", "there is no tool");
-    expect_error(call("process", "{}"), "unknown-tool", "invalid", "there is no tool");
 }
 
 static void how_a_tool_ends_is_told(void **state)
@@ -368,7 +367,9 @@ static void a_policy_that_was_changed_holds_at_once(void **state)
     scene_shell("sed -i 's/name: files/name: shifting/' policies/shifting.yaml");
     expect_good(call_with("writer", "{\"do\": \"write\", \"path\": \"/workspace/s\", "
                                     "\"text\": \"1\"}", asked), "written");
-    scene_shell("sed -i 's/permissions: rw/permissions: ro/' policies/shifting.yaml");
+    /* In place: its directory does not change. */
+    scene_shell("sed 's/: rw/: ro/' policies/shifting.yaml > changed && "
+                "cat changed > policies/shifting.yaml");
     expect_error(call_with("writer", "{\"do\": \"write\", \"path\": \"/workspace/s\", "
                                      "\"text\": \"2\"}", asked), "writes-off", "denied",
                  "lets no tool write");
@@ -577,7 +578,8 @@ static void settled_clear(struct settled *settled)
 
 static struct settled settle(const char *sandbox, const char *more, const char *agent)
 {
-    struct nacre_session_ask ask = { .agent = agent, .home = scene_top };
+    struct nacre_session_ask ask = { .agent = agent, .home = scene_top,
+                                     .sender = "webchat:me" };
     struct settled settled = { 0 };
     struct nacre_error err;
     char text[1024];
@@ -629,6 +631,31 @@ static void a_session_that_may_not_write_has_no_tools_that_do(void **state)
                            (struct asked){ .session = settled.session }),
                  "writes-off", "denied", "read-only");
     assert_int_not_equal(access("work/a/n", F_OK), 0);
+}
+
+static void an_elevated_command_runs_where_every_gate_is_open(void **state)
+{
+    static const char sandbox[] = "mode: 'all', workspaceAccess: 'rw'";
+    NACRE_AUTO(settled_clear)
+    struct settled open = settle(sandbox, ", tools: {elevated: {enabled: true, "
+                                          "allowFrom: {webchat: ['me']}}}", "a");
+    NACRE_AUTO(settled_clear)
+    struct settled shut = settle(sandbox, ", tools: {elevated: {enabled: true, "
+                                          "allowFrom: {webchat: ['you']}}}", "a");
+    json_t *answer;
+
+    (void)state;
+    make_agents();
+    expect_error(call_with("exec", "{\"command\": \"touch up\"}",
+                           (struct asked){ .session = shut.session, .elevated = true }),
+                 "not-elevated", "denied", "the gate allowFrom is shut");
+    assert_int_not_equal(access("work/a/up", F_OK), 0);
+    answer = call_with("exec", "{\"command\": \"touch up; pwd\"}",
+                       (struct asked){ .session = open.session, .elevated = true });
+    assert_string_equal(json_string_value(meta_of(answer, "level")), "none");
+    assert_true(json_is_true(meta_of(answer, "unsandboxed")));
+    expect_good(answer, "/work/a");
+    assert_int_equal(access("work/a/up", F_OK), 0);
 }
 
 struct reader {
@@ -765,6 +792,7 @@ int main(void)
         cmocka_unit_test(a_command_is_not_run_where_none_may),
         cmocka_unit_test(a_sessions_tool_policy_decides_first),
         cmocka_unit_test(a_session_that_may_not_write_has_no_tools_that_do),
+        cmocka_unit_test(an_elevated_command_runs_where_every_gate_is_open),
         cmocka_unit_test(two_agents_at_once_never_see_each_others_files),
         cmocka_unit_test(a_thousand_calls_leave_nothing_behind),
     };

@@ -14,7 +14,7 @@
 
 static const char *const variables[] = {
     "HOME",             "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME",
-    "NACRE_POLICY_DIR", "NACRE_PROGRAM",  "PATH",
+    "NACRE_POLICY_DIR", "NACRE_PROGRAM",  "PATH",           "NACRE_TOOL_DIR",
 };
 static char path_before[NACRE_PATH_MAX];
 
@@ -64,6 +64,7 @@ static void home_is_where_nothing_else_is_said(void **state)
     assert_string_equal(places.key_dir, "/h/.config/nacre/keys");
     assert_string_equal(places.audit_path, "/h/.local/state/nacre/audit.jsonl");
     assert_string_equal(places.policy_dirs[0], "/h/.config/nacre/policies");
+    assert_string_equal(places.tool_dirs[0], "/h/.config/nacre/tools");
     assert_null(places.program);
 }
 
@@ -93,7 +94,7 @@ static void absolute_variables_hold_and_options_win(void **state)
     const char *const dirs[] = { "one", "two", NULL };
     const struct nacre_engine_options options = {
         .fork_self = true, .state_dir = "s", .cache_dir = "c", .key_dir = "k",
-        .audit_path = "a", .policy_dirs = dirs,
+        .audit_path = "a", .policy_dirs = dirs, .tool_dirs = dirs,
     };
 
     (void)state;
@@ -102,12 +103,15 @@ static void absolute_variables_hold_and_options_win(void **state)
     (void)setenv("XDG_CACHE_HOME", "/x/c", 1);
     (void)setenv("XDG_CONFIG_HOME", "/x/k", 1);
     (void)setenv("NACRE_POLICY_DIR", "/x/p", 1);
+    (void)setenv("NACRE_TOOL_DIR", "/x/t", 1);
     places = find(&forked);
     assert_string_equal(places.state_dir, "/x/s/nacre");
     assert_string_equal(places.cache_dir, "/x/c/nacre");
     assert_string_equal(places.key_dir, "/x/k/nacre/keys");
     assert_string_equal(places.policy_dirs[0], "/x/p");
     assert_string_equal(places.policy_dirs[1], "/x/k/nacre/policies");
+    assert_string_equal(places.tool_dirs[0], "/x/t");
+    assert_string_equal(places.tool_dirs[1], "/x/k/nacre/tools");
     given = find(&options);
     assert_string_equal(given.state_dir, "s");
     assert_string_equal(given.cache_dir, "c");
@@ -116,6 +120,7 @@ static void absolute_variables_hold_and_options_win(void **state)
     assert_string_equal(given.policy_dirs[0], "one");
     assert_string_equal(given.policy_dirs[1], "two");
     assert_null(given.policy_dirs[2]);
+    assert_string_equal(given.tool_dirs[1], "two");
 }
 
 /* Everything that nacre writes is shown to no guest. */
@@ -123,7 +128,8 @@ static void what_is_written_is_protected(void **state)
 {
     NACRE_AUTO(nacre_places_clear) struct nacre_places places = { 0 };
     const char *const wanted[] = { "/h/.local/state/nacre", "/h/.cache/nacre",
-                                   "/h/.config/nacre/keys", "/log" };
+                                   "/h/.config/nacre/keys", "/log",
+                                   "/h/.config/nacre/tools" };
     const struct nacre_engine_options options = { .fork_self = true,
                                                   .audit_path = "/log" };
 

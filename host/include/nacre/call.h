@@ -29,8 +29,8 @@ struct nacre_call {
     const char *tool;      /* as the agent wrote it */
     const char *arguments; /* a JSON object */
     size_t argument_bytes;
-    const struct nacre_session *session; /* the caller holds it (nacre/sessions.h); NULL:
-                                            no configuration; then: */
+    const struct nacre_session *session; /* its turn is taken for each call; NULL: no
+                                            configuration; then: */
     const char *policy;    /* a reference; NULL: the manifest's sandbox_ref */
     bool elevated;         /* exec outside the sandbox, where the gates are open */
     const char *approval;  /* a token given in advance, or NULL */

@@ -66,6 +66,9 @@ struct nacre_request {
     const char *const *intercept; /* NULL-terminated hosts whose TLS the door may end */
     const char *intent;         /* a token of nacre/intent.h, or NULL */
     const char *user_input;     /* what the person said, whose digest an intent binds */
+    const struct nacre_digest *input_digest; /* of all that stdin holds, where it is known
+                                                and is what the call is about: recorded
+                                                with the arguments; or NULL */
 
     /* Filled in by nacre_run(), for planning and for executors; a caller's is ignored. */
     const struct nacre_secret_set *granted;

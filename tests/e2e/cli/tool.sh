@@ -110,6 +110,55 @@ run audit tail --json
 expect_out_has '"tool":{"name":"writer.wasm"'
 expect_out_has 'the policy read-only lets no tool write'
 
+# The record tells one call from another, and the same call again.
+digest_of() { # JSON
+  run tool call probe --policy workspace --json-args "$1"
+  run audit tail --json
+  tail -1 "$scratch/out" | grep -o '"arguments_digest":"[0-9a-f]*"'
+}
+one=$(digest_of '{"do": "say", "text": "a"}')
+other=$(digest_of '{"do": "say", "text": "b"}')
+[[ $one && $one != "$other" ]] || fail "two calls have one digest"
+[[ $one == "$(digest_of '{"do": "say", "text": "a"}')" ]] || fail "one call has two digests"
+refused=$(digest_of '{"say": 1}')
+[[ $refused != "$(digest_of '{"say": 2}')" ]] || fail "two refusals have one digest"
+
+# ---- with a configuration ----
+
+config() { # ACCESS
+  printf '{agents: {defaults: {workspace: "%s/ws", sandbox: {mode: "all",' "$PWD"
+  printf ' workspaceAccess: "%s"}}},' "$1"
+  printf ' tools: {sandbox: {tools: {allow: ["probe", "writer"]}}}}\n'
+}
+config rw >claw.json
+configured=(tool call probe --config claw.json --json-args)
+run "${configured[@]}" '{"do": "read", "path": "/workspace/f"}'
+expect_status 0
+expect_out content
+run tool call exec --config claw.json --json-args '{"command": "id"}'
+expect_status 126
+expect_err_has "is denied"
+run tool call probe --config claw.json --policy workspace
+expect_status 125
+config ro >claw.json
+run tool call writer --config claw.json --json-args '{"do": "write", "path": "/workspace/o", "text": "x"}'
+expect_status 126
+expect_err_has "the workspace of this session is read-only"
+[[ ! -e ws/o ]] || fail "written"
+config none >claw.json
+run "${configured[@]}" '{"do": "read", "path": "/workspace/f"}'
+expect_status 1
+expect_err "no such file"
+run tool call writer --config claw.json --json-args '{"do": "write", "path": "/workspace/o", "text": "own"}'
+expect_status 0
+run "${configured[@]}" '{"do": "read", "path": "/workspace/o"}'
+expect_out own
+run "${configured[@]}" '{"do": "read", "path": "/workspace/o"}' --session other
+expect_err "no such file"
+run explain --config claw.json --tool probe
+expect_status 0
+expect_out_has "probe would run at level wasm: it is a module"
+
 # ---- check and explain ----
 
 run check "$NACRE_TOOL_DIR/probe"
