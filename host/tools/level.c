@@ -172,8 +172,9 @@ enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_
     if (!session)
         return NACRE_OK;
     status = nacre_session_enter(session, nacre_engine_state_dir(call->engine),
-                                 call->policy, call->request.cancelled, &call->request,
-                                 &call->hold, err);
+                                 call->policy, call->entry->native == &native_process,
+                                 call->request.cancelled, &call->request, &call->hold,
+                                 err);
     drop_shell(call);
     if (status != NACRE_ERR_TIMEOUT && status != NACRE_ERR_DENIED)
         return status;
