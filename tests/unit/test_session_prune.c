@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -356,6 +358,79 @@ static void they_are_listed_with_who_is_live(void **state)
     nacre_session_hold_free(hold);
 }
 
+/* ---- who comes while one is being ended ---- */
+
+static struct {
+    struct hand hand;
+    pthread_t thread;
+    sem_t waits;
+    struct nacre_session_hold *hold;
+    enum nacre_status status;
+} late;
+
+static void tell_that_it_waits(void *data, const char *name)
+{
+    (void)data;
+    if (strcmp(name, "hold the sandbox") == 0)
+        (void)sem_post(&late.waits);
+}
+
+static void *come_late(void *data)
+{
+    const struct nacre_session_open_options options = {
+        .state_dir = session_state, .deadline_ns = in_seconds(30),
+        .step = tell_that_it_waits,
+    };
+    struct nacre_error err;
+
+    (void)data;
+    late.status = nacre_session_open(&late.hand.session, &options, &late.hold, &err);
+    return NULL;
+}
+
+static enum nacre_status end_while_one_comes(void *data, const char *which, bool force,
+                                             uint32_t *ret_ended, uint32_t *ret_left,
+                                             struct nacre_error *err)
+{
+    const struct timespec pause = { .tv_nsec = 30000000 };
+
+    (void)data;
+    (void)force;
+    (void)err;
+    *ret_ended = *ret_left = 0;
+    if (strncmp(which, "box-", 4) != 0)
+        return NACRE_OK;
+    if (pthread_create(&late.thread, NULL, come_late, NULL) != 0)
+        return NACRE_ERR_IO;
+    (void)sem_wait(&late.waits);
+    (void)nanosleep(&pause, NULL); /* for it to have opened the lock that goes */
+    return NACRE_OK;
+}
+
+static void who_waited_for_a_lock_that_went_has_the_new_one(void **state)
+{
+    const struct nacre_sessions_ender slow = { end_while_one_comes, NULL };
+    struct nacre_sessions_report report;
+    int counts[2] = { 0, 0 };
+    struct nacre_error err;
+
+    (void)state;
+    hand_make(&late.hand, "one");
+    late.hold = NULL;
+    assert_int_equal(sem_init(&late.waits, 0, 0), 0);
+    hand_use(&late.hand);
+    assert_int_equal(nacre_sessions_end(session_state, "one", false, in_seconds(10),
+                                        &slow, &report, &err), NACRE_OK);
+    (void)pthread_join(late.thread, NULL);
+    assert_int_equal(late.status, NACRE_OK);
+    assert_true(scene_has(late.hand.box));
+    assert_int_equal(nacre_sessions_each(session_state, count_live, counts, &err),
+                     NACRE_OK);
+    assert_int_equal(counts[0], 1);
+    assert_int_equal(counts[1], 1);
+    nacre_session_hold_free(late.hold);
+}
+
 static void short_memory_prunes_nothing_by_halves(void **state)
 {
     int after;
@@ -405,6 +480,7 @@ int main(void)
         cmocka_unit_test_setup(what_was_half_removed_is_removed_before_it_is_used_again,
                                enter),
         cmocka_unit_test_setup(they_are_listed_with_who_is_live, enter),
+        cmocka_unit_test_setup(who_waited_for_a_lock_that_went_has_the_new_one, enter),
         cmocka_unit_test_setup(short_memory_prunes_nothing_by_halves, enter),
     };
 
