@@ -310,29 +310,59 @@ static int finish(struct tool_verb *verb)
     return denied ? nacre_status_exit(NACRE_ERR_DENIED) : is_error;
 }
 
-static enum nacre_status call_tool(struct tool_verb *verb, int *ret_exit,
+static enum nacre_status make_call(struct tool_verb *verb, struct nacre_call *ret_call,
                                    struct nacre_error *err)
 {
     const struct cli_value *values = verb->args->values;
-    struct nacre_call call = {
-        .tool = verb->args->operands[1], .policy = values[OPT_POLICY].text,
-        .elevated = values[OPT_ELEVATED].given, .approval = values[OPT_APPROVAL].text,
-    };
     enum nacre_status status = read_arguments(verb, err);
 
     if (status == NACRE_OK)
         status = enter_session(verb, err);
     if (status != NACRE_OK)
         return status;
-    call.session = verb->session;
-    call.request = verb->request.request;
-    call.arguments = verb->arguments.bytes ? verb->arguments.bytes : "";
-    call.argument_bytes = verb->arguments.size;
+    *ret_call = (struct nacre_call){
+        .tool = verb->args->operands[1], .policy = values[OPT_POLICY].text,
+        .elevated = values[OPT_ELEVATED].given, .approval = values[OPT_APPROVAL].text,
+        .session = verb->session, .request = verb->request.request,
+        .arguments = verb->arguments.bytes ? verb->arguments.bytes : "",
+        .argument_bytes = verb->arguments.size,
+    };
+    return NACRE_OK;
+}
+
+static enum nacre_status call_tool(struct tool_verb *verb, int *ret_exit,
+                                   struct nacre_error *err)
+{
+    struct nacre_call call;
+    enum nacre_status status = make_call(verb, &call, err);
+
+    if (status != NACRE_OK)
+        return status;
     status = nacre_call(verb->engine, &call, &verb->answer, err);
     cli_term_clear(&verb->term);
     if (status == NACRE_OK)
         *ret_exit = finish(verb);
     return status;
+}
+
+/* The operator's word for one such call, before it is made. */
+static enum nacre_status approve_tool(struct tool_verb *verb, int *ret_exit,
+                                      struct nacre_error *err)
+{
+    char token[NACRE_APPROVAL_TOKEN];
+    struct nacre_call call;
+    enum nacre_status status = make_call(verb, &call, err);
+
+    if (status == NACRE_OK)
+        status = nacre_call_approve(verb->engine, &call, 0, token, err);
+    cli_term_clear(&verb->term);
+    if (status != NACRE_OK)
+        return status;
+    if (!verb->args->json)
+        (void)printf("%s\n", token);
+    else if (!cli_json_print(json_pack("{s:s}", "approval", token)))
+        *ret_exit = nacre_status_exit(NACRE_ERR_MEMORY);
+    return NACRE_OK;
 }
 
 /* ---- the words ---- */
@@ -346,8 +376,9 @@ static const struct {
     { "list", 1, list_tools },
     { "show", 2, show_tool },
     { "call", 2, call_tool },
+    { "approve", 2, approve_tool },
 };
-static const char *const words[NACRE_COUNT(acts)] = { "list", "show", "call" };
+static const char *const words[NACRE_COUNT(acts)] = { "list", "show", "call", "approve" };
 
 static enum nacre_status run_word(struct tool_verb *verb, int *ret_exit,
                                   struct nacre_error *err)
@@ -361,7 +392,8 @@ static enum nacre_status run_word(struct tool_verb *verb, int *ret_exit,
     if (verb->args->operand_count != acts[act].operands)
         return nacre_fail(err, NACRE_ERR_USAGE, "tool %s expects %s", acts[act].word,
                           acts[act].operands == 1 ? "no more operands" : "one NAME");
-    for (size_t i = 0; i < OPT_COUNT && acts[act].run != call_tool; i++)
+    for (size_t i = 0; i < OPT_COUNT && acts[act].run != call_tool &&
+                       acts[act].run != approve_tool; i++)
         if (verb->args->values[i].given)
             return nacre_fail(err, NACRE_ERR_USAGE, "tool %s has no %s", acts[act].word,
                               options[i].name);
@@ -390,13 +422,14 @@ static int run(const struct cli_args *args)
 const struct cli_verb cli_verb_tool = {
     .name = "tool",
     .summary = "list the tools that an agent can call, show one, call one",
-    .operands = "list | show NAME | call NAME",
+    .operands = "list | show NAME | call NAME | approve NAME",
     .about =
         "A tool is a folder with tool.yaml and a module, in $NACRE_TOOL_DIR,\n"
         "~/.config/nacre/tools or installed with nacre; exec is built in. A tool with a\n"
         "module runs at level wasm, whatever level the shell has. Its text goes to\n"
         "stdout; what it or its arguments did wrong goes to stderr, with status 1, and\n"
-        "what was denied with 126. --json prints the whole answer, as MCP spells it.",
+        "what was denied with 126. --json prints the whole answer, as MCP spells it.\n"
+        "approve gives a token for one such call, in advance: --approval takes it.",
     .example = "  nacre tool list\n"
                "  nacre tool call read --policy workspace --workspace . --json-args "
                "'{\"path\": \"a.txt\"}'\n"

@@ -352,6 +352,12 @@ const char *nacre_engine_audit_path(const struct nacre_engine *engine)
     return engine->places.audit_path;
 }
 
+void nacre_engine_notice(struct nacre_engine *engine, const char *sentence)
+{
+    if (engine->on_notice)
+        engine->on_notice(engine->notice_data, sentence);
+}
+
 const char *nacre_engine_program(const struct nacre_engine *engine)
 {
     return engine->places.program;

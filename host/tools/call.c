@@ -169,7 +169,11 @@ static enum nacre_status judge_call(struct tools_call *call, struct nacre_denial
         status = tools_choose(call, denial, why);
     if (status == NACRE_OK)
         status = tools_approve(call, denial, why);
-    return status == NACRE_OK ? tools_enter(call, denial, why) : status;
+    if (status == NACRE_OK)
+        status = tools_enter(call, denial, why);
+    if (call->approver[0])
+        call->request.approver = call->approver;
+    return status;
 }
 
 enum nacre_status nacre_call(struct nacre_engine *engine, const struct nacre_call *asked,
@@ -201,6 +205,26 @@ enum nacre_status nacre_call(struct nacre_engine *engine, const struct nacre_cal
     }
     return call.entry->native ? call.entry->native->call(&call, ret_answer, err)
                               : run_module(&call, ret_answer, err);
+}
+
+enum nacre_status nacre_call_approve(struct nacre_engine *engine,
+                                     const struct nacre_call *asked, uint64_t ttl_ms,
+                                     char ret_token[NACRE_APPROVAL_TOKEN],
+                                     struct nacre_error *err)
+{
+    NACRE_AUTO(tools_call_clear)
+    struct tools_call call = { .engine = engine, .asked = asked };
+    struct nacre_denial denial = { 0 };
+    enum nacre_status status = judge_name(&call, &denial, err);
+
+    if (status == NACRE_OK)
+        status = tools_cache_get(engine, call.name, true, &call.entry, err);
+    if (status == NACRE_OK)
+        status = read_arguments(&call, err);
+    if (status == NACRE_OK)
+        status = tools_choose(&call, &denial, err);
+    return status == NACRE_OK ? tools_issue_approval(&call, ttl_ms, ret_token, err)
+                              : status;
 }
 
 enum nacre_status nacre_call_explain(struct nacre_engine *engine,

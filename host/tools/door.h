@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "cache.h"
+#include "nacre/approval.h"
 #include "nacre/call.h"
 #include "nacre/sessions.h"
 
@@ -19,6 +20,7 @@ struct tools_call {
     json_t *arguments;          /* owned; NULL until they are read */
     struct nacre_request request; /* the caller's, with what the session says */
     char why[320];              /* why at this level */
+    char approver[64];          /* whose word it has; "": nobody was asked */
 };
 
 void tools_call_clear(struct tools_call *call);
@@ -43,6 +45,11 @@ NACRE_MUST_CHECK enum nacre_status tools_enter(struct tools_call *call,
 NACRE_MUST_CHECK enum nacre_status tools_approve(struct tools_call *call,
                                                  struct nacre_denial *ret_denial,
                                                  struct nacre_error *err);
+
+/* A token for this call, before it is made. */
+NACRE_MUST_CHECK enum nacre_status
+tools_issue_approval(const struct tools_call *call, uint64_t ttl_ms,
+                     char ret_token[NACRE_APPROVAL_TOKEN], struct nacre_error *err);
 
 /* ---- answer.c: the answer as a value ---- */
 

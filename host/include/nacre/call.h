@@ -1,6 +1,7 @@
 #ifndef NACRE_CALL_H
 #define NACRE_CALL_H
 
+#include "nacre/approval.h"
 #include "nacre/manifest.h"
 #include "nacre/nacre.h"
 #include "nacre/session.h"
@@ -52,6 +53,14 @@ NACRE_MUST_CHECK enum nacre_status nacre_call(struct nacre_engine *engine,
                                               const struct nacre_call *call,
                                               struct json_t **ret_answer,
                                               struct nacre_error *err);
+
+/* A token for one call like this, before it is made: nacre_call.approval takes it.  For
+ * the operator; a command that nacre runs gets none. */
+NACRE_MUST_CHECK enum nacre_status nacre_call_approve(struct nacre_engine *engine,
+                                                      const struct nacre_call *call,
+                                                      uint64_t ttl_ms,
+                                                      char ret_token[NACRE_APPROVAL_TOKEN],
+                                                      struct nacre_error *err);
 
 /* Which level would it run at, and why?  Pure but for reading the manifest. */
 NACRE_MUST_CHECK enum nacre_status nacre_call_explain(struct nacre_engine *engine,

@@ -152,6 +152,8 @@ const char *nacre_engine_state_dir(const struct nacre_engine *engine);
 const char *nacre_engine_cache_dir(const struct nacre_engine *engine);
 const char *nacre_engine_audit_path(const struct nacre_engine *engine);
 const char *nacre_engine_key_dir(const struct nacre_engine *engine);
+/* Tells the engine's on_notice, if it has one. */
+void nacre_engine_notice(struct nacre_engine *engine, const char *sentence);
 /* The nacre program, or NULL where it is not known. */
 const char *nacre_engine_program(const struct nacre_engine *engine);
 /* The operator's own configuration, see nacre/approval.h; NULL or not there:
