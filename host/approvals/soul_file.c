@@ -107,6 +107,11 @@ static bool read_soul(const char *soul, const char *const *mounts, struct nacre_
                        "user's that nobody else can write, with one name");
         return false;
     }
+    if (is_mounted(&info, mounts)) {
+        (void)snprintf(why, size,
+                       "SOUL.md approves nothing: it is mounted itself; unmount it");
+        return false;
+    }
     if (nacre_buf_read(buf, fd, &err) == NACRE_OK)
         return true;
     (void)snprintf(why, size, "SOUL.md approves nothing: %s", err.text);

@@ -20,32 +20,51 @@ bool cli_is_tool_name(const char *text)
            access(text, F_OK) != 0;
 }
 
-enum nacre_status cli_explain_call(struct nacre_engine *engine,
-                                   const struct nacre_call *call, bool json,
-                                   struct nacre_error *err)
+static enum nacre_status ask(struct nacre_engine *engine, const struct nacre_call *call,
+                             enum nacre_level *ret_level, struct nacre_answer *ret_answer,
+                             char ret_place[32], struct nacre_error *err)
+{
+    enum nacre_status status = nacre_call_explain(engine, call, ret_level, ret_answer,
+                                                  err);
+
+    ret_place[0] = '\0';
+    if (status == NACRE_OK && ret_answer->place.line > 0)
+        (void)snprintf(ret_place, 32, "%d:%d", ret_answer->place.line,
+                       ret_answer->place.column);
+    return status;
+}
+
+enum nacre_status cli_explain_call_json(struct nacre_engine *engine,
+                                        const struct nacre_call *call, json_t **ret_json,
+                                        struct nacre_error *err)
 {
     struct nacre_answer answer = { 0 };
     enum nacre_level level = NACRE_LEVEL_UNSET;
-    char place[32] = "", shown[NACRE_SHOWN];
-    enum nacre_status status = nacre_call_explain(engine, call, &level, &answer, err);
+    char place[32];
+    enum nacre_status status = ask(engine, call, &level, &answer, place, err);
 
     if (status != NACRE_OK)
         return status;
-    if (answer.place.line > 0)
-        (void)snprintf(place, sizeof(place), "%d:%d", answer.place.line,
-                       answer.place.column);
-    if (json) {
-        json_t *object = json_pack(
-            "{s:o, s:b, s:o, s:o, s:s, s:s, s:o}", "tool", cli_json_text(call->tool),
-            "runs", answer.allowed, "level",
-            level ? json_string(nacre_level_name(level)) : json_null(), "why",
-            cli_json_text(answer.text), "rule", answer.rule, "place", place, "fix",
-            cli_json_text(answer.fix));
+    *ret_json = json_pack(
+        "{s:o, s:b, s:o, s:o, s:s, s:s, s:o}", "tool", cli_json_text(call->tool), "runs",
+        answer.allowed, "level",
+        level ? json_string(nacre_level_name(level)) : json_null(), "why",
+        cli_json_text(answer.text), "rule", answer.rule, "place", place, "fix",
+        cli_json_text(answer.fix));
+    return *ret_json ? NACRE_OK
+                     : nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
+}
 
-        return cli_json_print(object)
-                   ? NACRE_OK
-                   : nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
-    }
+enum nacre_status cli_explain_call(struct nacre_engine *engine,
+                                   const struct nacre_call *call, struct nacre_error *err)
+{
+    struct nacre_answer answer = { 0 };
+    enum nacre_level level = NACRE_LEVEL_UNSET;
+    char place[32], shown[NACRE_SHOWN];
+    enum nacre_status status = ask(engine, call, &level, &answer, place, err);
+
+    if (status != NACRE_OK)
+        return status;
     (void)nacre_text_shown(shown, call->tool);
     if (answer.allowed)
         (void)printf("%s would run at level %s: %s\n", shown, nacre_level_name(level),

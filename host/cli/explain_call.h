@@ -1,14 +1,21 @@
 #ifndef NACRE_CLI_EXPLAIN_CALL_H
 #define NACRE_CLI_EXPLAIN_CALL_H
 
+#include <jansson.h>
+
 #include "nacre/call.h"
 
 /* Is it the name of a tool, and no module's file? */
 bool cli_is_tool_name(const char *text);
 
-/* Prints at which level the call would run and why, or what denies it. */
+/* At which level the call would run and why, or what denies it: printed, or as a value
+ * that the caller owns.  NACRE_ERR_NOT_FOUND: nacre has no such tool. */
 NACRE_MUST_CHECK enum nacre_status cli_explain_call(struct nacre_engine *engine,
                                                     const struct nacre_call *call,
-                                                    bool json, struct nacre_error *err);
+                                                    struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status cli_explain_call_json(struct nacre_engine *engine,
+                                                         const struct nacre_call *call,
+                                                         json_t **ret_json,
+                                                         struct nacre_error *err);
 
 #endif

@@ -95,7 +95,7 @@ static void print_elevated(const json_t *elevated)
 
     (void)printf("%-10s%s\n", "elevated",
                  json_is_true(json_object_get(elevated, "allowedByConfig"))
-                     ? "allowed for this sender"
+                     ? "allowed for this sender, once a person approves the command"
                      : "not allowed; shut are");
     json_array_foreach(json_object_get(elevated, "failures"), i, gate) {
         char shown[NACRE_SHOWN];
@@ -116,6 +116,9 @@ static void print_tool(const json_t *tool)
                  json_is_true(json_object_get(tool, "allowed")) ? "allowed" : "denied",
                  nacre_text_shown(shown, text_at(tool, "name")),
                  nacre_text_show(text, sizeof(text), why, strlen(why)));
+    if (json_is_null(json_object_get(tool, "level")) &&
+        json_is_true(json_object_get(tool, "allowed")))
+        (void)printf("  but   %s\n", text_at(tool, "why"));
     if (fix[0])
         (void)printf("  rule  %s (%s)\n  flip  %s\n",
                      nacre_text_shown(shown, text_at(tool, "rule")), place_at(tool),
@@ -156,6 +159,10 @@ static void print_session(const json_t *told)
     (void)printf("%-10s%s\n", "flip", text_at(exec, "fix"));
     (void)printf("%-10slevel %s; file tools at level wasm\n", "exec",
                  text_at(exec, "level"));
+    if (json_is_string(json_object_get(exec, "approval")))
+        (void)printf("%-10sa person is asked each time: no line says that there is no "
+                     "sandbox; add %s: off to say it\n",
+                     "", text_at(json_object_get(sources, "mode"), "key"));
     print_word("mode", text_at(box, "mode"), json_object_get(sources, "mode"));
     print_word("scope", text_at(box, "scope"), json_object_get(sources, "scope"));
     print_word("access", text_at(box, "workspaceAccess"),
@@ -196,18 +203,39 @@ static enum nacre_status print_plan(const struct nacre_session *session,
     return NACRE_OK;
 }
 
+/* The lists say whether it may be called; where it would run, and whether there is such a
+ * tool at all, is the catalogue's to say. */
+static bool add_call(json_t *told, const json_t *call)
+{
+    json_t *tool = json_object_get(told, "tool");
+    json_t *level = json_object_get(call, "level"), *why = json_object_get(call, "why");
+    int bad = 0;
+
+    if (!tool)
+        return true;
+    bad |= json_object_set_new(tool, "runs",
+                               json_boolean(json_is_true(json_object_get(call, "runs"))));
+    bad |= json_object_set_new(tool, "level", level ? json_incref(level) : json_null());
+    bad |= json_object_set_new(tool, "why",
+                               why ? json_incref(why)
+                                   : json_string("nacre has no tool of that name: see "
+                                                 "nacre tool list"));
+    return bad == 0;
+}
+
 enum nacre_status cli_explain_session(const struct nacre_session *session,
                                       const struct nacre_plan *plan,
                                       const struct nacre_executor *executor,
-                                      const char *tool, bool json,
+                                      const char *tool, const json_t *call, bool json,
                                       struct nacre_error *err)
 {
     json_t *told = nacre_session_json(session, tool);
     enum nacre_status status = NACRE_OK;
 
     /* The plan as this machine can keep it, in place of the one on paper. */
-    if (!told || json_object_set_new(told, "plan",
-                                     nacre_plan_json(session->shell, plan, executor))) {
+    if (!told || !add_call(told, call) ||
+        json_object_set_new(told, "plan",
+                            nacre_plan_json(session->shell, plan, executor))) {
         json_decref(told);
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
     }

@@ -71,6 +71,8 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
     [RUN_OPT_ELEVATED] = { "--elevated", .kind = CLI_FLAG,
                            .help = "a command outside its sandbox, where every gate of "
                                    "tools.elevated is open" },
+    [RUN_OPT_APPROVAL] = { "--approval", .kind = CLI_TEXT, .value = "TOKEN",
+                           .help = "a person's word, given in advance" },
     [RUN_OPT_OUT_OF_TURN] = { "--out-of-turn", .kind = CLI_FLAG,
                               .help = "as the tool process: the session's other runs go "
                                       "on beside it" },
@@ -93,6 +95,7 @@ struct run {
     const struct nacre_policy *policy;
     struct nacre_tool *tool;
     struct nacre_result *result;
+    struct nacre_approval approval; /* who gave their word; or NONE */
     int input_fd; /* owned; -1 unless --stdin */
     struct nacre_buf user_input;
 };
@@ -195,7 +198,7 @@ static enum nacre_status check_config(const struct cli_args *args,
     static const int without[] = { RUN_OPT_POLICY,    RUN_OPT_WORKSPACE, RUN_OPT_MOUNT,
                                    RUN_OPT_IMAGE,     RUN_OPT_SCOPE,
                                    RUN_OPT_UNSANDBOXED };
-    static const int within[] = { RUN_OPT_SENDER, RUN_OPT_ELEVATED,
+    static const int within[] = { RUN_OPT_SENDER, RUN_OPT_ELEVATED, RUN_OPT_APPROVAL,
                                   RUN_OPT_OUT_OF_TURN };
     const struct cli_value *values = args->values;
     bool has_config = values[RUN_OPT_CONFIG].given;
@@ -361,6 +364,29 @@ static enum nacre_status get_policy(const struct cli_args *args,
     return status;
 }
 
+/* Asked before the session's turn is taken: a person may need their time. */
+static enum nacre_status enter(const struct cli_args *args,
+                               const struct cli_operands *operands, struct run *run,
+                               struct nacre_error *err)
+{
+    bool out_of_turn = args->values[RUN_OPT_OUT_OF_TURN].given;
+    struct nacre_request *request = &run->request.request;
+    char name[TOOL_NAME_MAX];
+    enum nacre_status status;
+
+    tool_name(operands, out_of_turn, name);
+    status = cli_session_approve(&run->session, run->engine, run->policy, run->tool, name,
+                                 request, args->values[RUN_OPT_APPROVAL].text,
+                                 &run->approval, err);
+    if (status == NACRE_OK)
+        status = nacre_session_enter(run->session.session,
+                                     nacre_engine_state_dir(run->engine), run->policy,
+                                     out_of_turn, NULL, request, &run->session.hold, err);
+    if (status == NACRE_OK && run->approval.verdict == NACRE_APPROVAL_APPROVED)
+        request->approver = run->approval.approver;
+    return status;
+}
+
 /* Up to the run itself; what can't be read leaves the records of a failed run. */
 static enum nacre_status load_it(const struct cli_args *args,
                                  const struct cli_operands *operands, struct run *run,
@@ -375,10 +401,7 @@ static enum nacre_status load_it(const struct cli_args *args,
     if (status == NACRE_OK)
         status = make_tool(operands, reference, run, err);
     if (status == NACRE_OK && run->session.session)
-        status = nacre_session_enter(run->session.session,
-                                     nacre_engine_state_dir(run->engine), run->policy,
-                                     args->values[RUN_OPT_OUT_OF_TURN].given, NULL,
-                                     &run->request.request, &run->session.hold, err);
+        status = enter(args, operands, run, err);
     if (status != NACRE_OK)
         return nacre_run_failed(run->engine, run->policy, name, &run->request.request,
                                 err);

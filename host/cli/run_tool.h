@@ -10,8 +10,8 @@ enum {
     RUN_OPT_CALLER, RUN_OPT_SCOPE, RUN_OPT_UNSANDBOXED, RUN_OPT_WAIVE,
     RUN_OPT_INTERCEPT, RUN_OPT_AUDIT, RUN_OPT_LANDLOCK, RUN_OPT_SECRET, RUN_OPT_TOKEN,
     RUN_OPT_TOKEN_MS, RUN_OPT_INTENT, RUN_OPT_USER_INPUT, RUN_OPT_SCAN_FILES,
-    RUN_OPT_CONFIG, RUN_OPT_SENDER, RUN_OPT_ELEVATED, RUN_OPT_OUT_OF_TURN,
-    RUN_OPT_SHARED,
+    RUN_OPT_CONFIG, RUN_OPT_SENDER, RUN_OPT_ELEVATED, RUN_OPT_APPROVAL,
+    RUN_OPT_OUT_OF_TURN, RUN_OPT_SHARED,
     RUN_OPT_FUEL = RUN_OPT_SHARED, RUN_OPT_INVOKE,
     RUN_OPT_COUNT
 };
@@ -32,7 +32,8 @@ int cli_run_tool(const struct cli_args *args, const struct cli_operands *operand
 #define CLI_RUN_SESSIONS                                                              \
     "With --config that file decides, not a policy: is there a sandbox, whose, what\n"  \
     "does it see, which tools may run. A command is the tool exec. One run at a time\n" \
-    "for each session: others wait until their time is over.\n"
+    "for each session: others wait until their time is over. What runs without walls\n" \
+    "though its file has some, as --elevated does, waits for nacre approve.\n"
 
 #define CLI_RUN_EXITS                                                                  \
     "Exit status: the guest's own, or 124 timed out, 125 nacre failed, 126 denied or\n" \

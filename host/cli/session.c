@@ -1,11 +1,13 @@
 #include "session.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nacre/own.h"
 #include "nacre/text.h"
+#include "report.h"
 
 void cli_session_clear(struct cli_session *session)
 {
@@ -80,6 +82,70 @@ enum nacre_status cli_session_elevate(const struct cli_session *session,
     return nacre_fail(err, NACRE_ERR_DENIED,
                       "--elevated is denied: shut by %s; see nacre explain --config",
                       gates);
+}
+
+/* ---- a person's word ---- */
+
+static json_t *words_json(const char *const *words)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; words && words[i]; i++)
+        if (json_array_append_new(list, cli_json_text(words[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* Everything that makes it this run and no other, as one line of JSON: what a person
+ * reads is what their word is bound to.  NULL: out of memory. */
+static char *describe(const struct nacre_tool *tool, const struct nacre_request *request)
+{
+    const char *const *words = tool->argv ? (const char *const *)tool->argv
+                                          : request->arguments;
+    json_t *object = json_pack("{s:o}", tool->argv ? "command" : "arguments",
+                               words_json(words));
+    int bad = object ? 0 : -1;
+    char *text;
+
+    if (request->environment)
+        bad |= json_object_set_new(object, "environment",
+                                   words_json(request->environment));
+    if (request->invoke)
+        bad |= json_object_set_new(object, "invoke", cli_json_text(request->invoke));
+    text = bad ? NULL : json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(object);
+    return text;
+}
+
+enum nacre_status
+cli_session_approve(const struct cli_session *session, struct nacre_engine *engine,
+                    const struct nacre_policy *policy, const struct nacre_tool *tool,
+                    const char *name, const struct nacre_request *request,
+                    const char *token, struct nacre_approval *ret_approval,
+                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *arguments = describe(tool, request);
+    struct nacre_request settled = *request;
+    char canonical[NACRE_TOOL_NAME];
+    struct nacre_approval_ask ask = {
+        .tool = canonical, .arguments = arguments, .digest = tool->digest,
+        .caller = request->caller, .token = token,
+    };
+
+    if (!arguments)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");
+    if (!nacre_tool_canonical(name, canonical))
+        return nacre_fail(err, NACRE_ERR_USAGE, "the tool's name is too long");
+    nacre_session_request(session->session, &settled);
+    ask.session = settled.session;
+    ask.agent = settled.agent;
+    ask.directory = settled.directory   ? settled.directory
+                    : settled.workspace ? settled.workspace
+                                        : "/";
+    return nacre_call_consent(engine, session->session, policy, &settled, &ask,
+                              ret_approval, err);
 }
 
 const struct nacre_policy *cli_session_policy(const struct cli_session *session,

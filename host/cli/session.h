@@ -2,6 +2,7 @@
 #define NACRE_CLI_SESSION_H
 
 #include "args.h"
+#include "nacre/call.h"
 #include "nacre/sessions.h"
 
 /* A configuration as the verbs use it: read, settled for one session, and held. */
@@ -27,6 +28,15 @@ NACRE_MUST_CHECK enum nacre_status cli_session_allow(const struct cli_session *s
 /* Is an elevated exec let through?  NACRE_ERR_DENIED names the gates that are shut. */
 NACRE_MUST_CHECK enum nacre_status cli_session_elevate(const struct cli_session *session,
                                                        struct nacre_error *err);
+
+/* A person's word for a run of `tool`, which the session calls `name`, as
+ * nacre_call_consent() asks for it; before the request is the session's. */
+NACRE_MUST_CHECK enum nacre_status
+cli_session_approve(const struct cli_session *session, struct nacre_engine *engine,
+                    const struct nacre_policy *policy, const struct nacre_tool *tool,
+                    const char *name, const struct nacre_request *request,
+                    const char *token, struct nacre_approval *ret_approval,
+                    struct nacre_error *err);
 
 /* The policy of a run: borrowed from the session. */
 const struct nacre_policy *cli_session_policy(const struct cli_session *session,

@@ -320,30 +320,48 @@ static enum nacre_status load_session(struct explain *explain, struct nacre_erro
     return NACRE_OK;
 }
 
+static struct nacre_call call_of(const struct explain *explain)
+{
+    return (struct nacre_call){ .tool = explain->args->values[OPT_TOOL].text,
+                                .policy = explain->args->values[OPT_POLICY].text,
+                                .session = explain->session,
+                                .request = explain->request.request };
+}
+
 /* At which level would a call of the tool run, and why? */
 static enum nacre_status explain_call(const struct explain *explain,
                                       struct nacre_error *err)
 {
-    const struct nacre_call call = { .tool = explain->args->values[OPT_TOOL].text,
-                                     .policy = explain->args->values[OPT_POLICY].text,
-                                     .session = explain->session,
-                                     .request = explain->request.request };
+    const struct nacre_call call = call_of(explain);
+    json_t *told = NULL;
+    enum nacre_status status;
 
-    return cli_explain_call(explain->engine, &call, explain->args->json, err);
+    if (!explain->args->json)
+        return cli_explain_call(explain->engine, &call, err);
+    status = cli_explain_call_json(explain->engine, &call, &told, err);
+    return status == NACRE_OK ? print_json(told, err) : status;
 }
 
 static enum nacre_status explain_session(struct explain *explain, struct nacre_error *err)
 {
+    const char *tool = explain->args->values[OPT_TOOL].text;
     struct nacre_error why;
     const struct nacre_executor *executor =
         cli_executor_of(explain->engine, explain->plan->level, &why);
+    const struct nacre_call call = call_of(explain);
+    json_t *told = NULL;
+    enum nacre_status status = NACRE_OK;
 
-    if (explain->args->values[OPT_TOOL].given && !explain->args->json &&
-        explain_call(explain, &why) == NACRE_OK)
+    if (tool && !explain->args->json &&
+        cli_explain_call(explain->engine, &call, &why) == NACRE_OK)
         (void)putchar('\n');
-    return cli_explain_session(explain->session, explain->plan, executor,
-                               explain->args->values[OPT_TOOL].text, explain->args->json,
-                               err);
+    if (tool)
+        status = cli_explain_call_json(explain->engine, &call, &told, err);
+    if (status == NACRE_OK || status == NACRE_ERR_NOT_FOUND || status == NACRE_ERR_USAGE)
+        status = cli_explain_session(explain->session, explain->plan, executor, tool,
+                                     told, explain->args->json, err);
+    json_decref(told);
+    return status;
 }
 
 static enum nacre_status find_question(const struct cli_value *values, int *ret_question,

@@ -155,8 +155,10 @@ static json_t *elevated_json(const struct nacre_session *session)
     }
     if (bad)
         return NULL;
-    return json_pack("{s:b, s:b, s:O}", "enabled", session->elevated.enabled,
-                     "allowedByConfig", session->elevated.allowed, "failures", failures);
+    /* Never without a person's word for the command, see nacre_call_consent(). */
+    return json_pack("{s:b, s:b, s:O, s:s}", "enabled", session->elevated.enabled,
+                     "allowedByConfig", session->elevated.allowed, "failures", failures,
+                     "approval", "elevated");
 }
 
 /* ---- what would flip it ---- */
@@ -234,10 +236,13 @@ static json_t *exec_json(const struct nacre_session *session)
 
     say_level(session, why, sizeof(why));
     say_flip(session, fix, sizeof(fix));
-    return json_pack("{s:s, s:o, s:o, s:o}", "level",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "level",
                      nacre_level_name(session->shell->level), "why", text_json(why),
                      "place", place_json(session, session->mode_source.place), "fix",
-                     text_json(fix));
+                     text_json(fix), "approval",
+                     !session->sandboxed && session->shell->level_place.line == 0
+                         ? json_string("unsandboxed")
+                         : json_null());
 }
 
 static json_t *plan_json(const struct nacre_session *session)

@@ -1,11 +1,13 @@
 /* When a person is asked about a call, and what is then shown to them. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "door.h"
 #include "nacre/ancestry.h"
 #include "nacre/approval.h"
 #include "nacre/clock.h"
+#include "nacre/text.h"
 #include "native.h"
 
 /* What the operator marked; tools go by any of their names there. */
@@ -20,50 +22,103 @@ static bool is_marked(const struct nacre_host_rules *rules, const char *name)
     return false;
 }
 
-/* Why a person has to be asked; NULL: nobody has. */
-static const char *reason_of(const struct tools_call *call,
-                             const struct nacre_host_rules *rules)
+/*
+ * Why a person has to be asked; NULL: nobody has.  Where the file itself says that there
+ * is no sandbox, that is its owner's word; that it lets somebody ask for elevation is
+ * not yet a word for this command.
+ */
+static const char *reason_of(const struct nacre_session *session,
+                             const struct nacre_policy *policy,
+                             const struct nacre_host_rules *rules,
+                             const struct nacre_approval_ask *ask)
 {
-    if (call->entry->manifest->needs_approval)
-        return "manifest";
-    if (call->policy->level == NACRE_LEVEL_NONE && call->policy->level_place.line == 0)
+    bool is_bare = policy->level == NACRE_LEVEL_NONE;
+
+    if (ask->reason)
+        return ask->reason;
+    if (is_bare && session && policy == session->host)
+        return "elevated";
+    if (is_bare && policy->level_place.line == 0)
         return "unsandboxed";
-    return is_marked(rules, call->name) ? "operator" : NULL;
+    return is_marked(rules, ask->tool) ? "operator" : NULL;
 }
 
-#define SEEN_MAX 64
-
-/* A question, and what it points into. */
-struct question {
-    struct nacre_approval_ask ask;
-    char *arguments;
-    const char *seen[SEEN_MAX + 1]; /* host directories that a guest of this call sees */
-};
-
-static void question_clear(struct question *question)
+/* Every directory of the host that this session's tools see: NULL-terminated, of which
+ * the array alone is the caller's. */
+static const char **seen_by(const struct nacre_session *session,
+                            const struct nacre_request *request)
 {
-    free(question->arguments);
-}
-
-static void see(struct question *question, size_t *count, const char *host)
-{
-    if (host && *count < SEEN_MAX)
-        question->seen[(*count)++] = host;
-}
-
-static void see_mounts(struct question *question, const struct tools_call *call)
-{
-    const struct nacre_session *session = call->asked->session;
+    uint32_t own = session ? session->mount_count : 0;
+    const char **seen = calloc(request->mount_count + own + 4u, sizeof(*seen));
     size_t count = 0;
 
-    see(question, &count, call->request.workspace);
-    for (uint32_t i = 0; i < call->request.mount_count; i++)
-        see(question, &count, call->request.mounts[i].host);
-    for (uint32_t i = 0; session && i < session->mount_count; i++)
-        see(question, &count, session->mounts[i].host);
-    see(question, &count, session ? session->workspace : NULL);
-    see(question, &count, session ? session->workspace_root : NULL);
+    if (!seen)
+        return NULL;
+    for (uint32_t i = 0; i < request->mount_count; i++)
+        seen[count++] = request->mounts[i].host;
+    for (uint32_t i = 0; i < own; i++)
+        seen[count++] = session->mounts[i].host;
+    if (request->workspace)
+        seen[count++] = request->workspace;
+    if (session && session->workspace)
+        seen[count++] = session->workspace;
+    if (session && session->workspace_root)
+        seen[count++] = session->workspace_root;
+    return seen;
 }
+
+static void on_wait(void *data, const char *id, const char *tool)
+{
+    char shown[NACRE_SHOWN], sentence[NACRE_SHOWN + 160];
+
+    (void)snprintf(sentence, sizeof(sentence),
+                   "%s waits for a person's word: see nacre approvals, then nacre approve "
+                   "%s or nacre deny %s",
+                   nacre_text_shown(shown, tool), id, id);
+    nacre_engine_notice(data, sentence);
+}
+
+enum nacre_status nacre_call_consent(struct nacre_engine *engine,
+                                     const struct nacre_session *session,
+                                     const struct nacre_policy *policy,
+                                     const struct nacre_request *request,
+                                     struct nacre_approval_ask *ask,
+                                     struct nacre_approval *ret_approval,
+                                     struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_host_rules_guard) struct nacre_host_rules *rules = NULL;
+    NACRE_AUTO(nacre_heap_guard) const char **seen = NULL;
+    struct nacre_approval_options options = {
+        .state_dir = nacre_engine_state_dir(engine),
+        .key_dir = nacre_engine_key_dir(engine),
+        .on_wait = on_wait, .on_wait_data = engine,
+    };
+    enum nacre_status status =
+        nacre_host_rules_load(nacre_engine_host_file(engine), &rules, err);
+
+    *ret_approval = (struct nacre_approval){ .verdict = NACRE_APPROVAL_NONE };
+    if (status != NACRE_OK)
+        return status;
+    ask->reason = reason_of(session, policy, rules, ask);
+    if (!ask->reason)
+        return NACRE_OK;
+    seen = seen_by(session, request);
+    if (!seen)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");
+    options.wait_ms = rules->wait_ms.value > 0 ? rules->wait_ms.value
+                                               : NACRE_APPROVAL_WAIT_MS;
+    options.command = rules->command;
+    options.soul = rules->soul;
+    options.mounts = seen;
+    status = nacre_approval_get(&options, ask,
+                                nacre_clock_ns() + options.wait_ms * NACRE_NS_PER_MS,
+                                ret_approval, err);
+    if (status != NACRE_OK || ret_approval->verdict == NACRE_APPROVAL_APPROVED)
+        return status;
+    return nacre_fail(err, NACRE_ERR_DENIED, "%s", ret_approval->text);
+}
+
+/* ---- of a call ---- */
 
 static const char *directory_of(const struct tools_call *call)
 {
@@ -75,23 +130,25 @@ static const char *directory_of(const struct tools_call *call)
                                      : "/";
 }
 
-/* What a person is asked, and what their word is bound to. */
-static enum nacre_status make_question(const struct tools_call *call, const char *reason,
-                                       struct question *question,
-                                       struct nacre_error *err)
+/* What a person is asked, and what their word is bound to.  *ret_arguments is part of it
+ * and the caller's. */
+static enum nacre_status make_question(const struct tools_call *call,
+                                       struct nacre_approval_ask *ret_ask,
+                                       char **ret_arguments, struct nacre_error *err)
 {
-    question->arguments = json_dumps(call->arguments, JSON_COMPACT | JSON_SORT_KEYS);
-    if (!question->arguments)
+    const struct nacre_manifest *manifest = call->entry->manifest;
+    char *arguments = json_dumps(call->arguments, JSON_COMPACT | JSON_SORT_KEYS);
+
+    if (!arguments)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");
-    see_mounts(question, call);
-    question->ask = (struct nacre_approval_ask){
+    *ret_arguments = arguments;
+    *ret_ask = (struct nacre_approval_ask){
         .tool = call->name,
-        .arguments = question->arguments,
-        .reason = reason,
+        .arguments = arguments,
+        .reason = manifest->needs_approval ? "manifest" : NULL,
         .directory = directory_of(call),
         .digest = call->entry->tool ? call->entry->tool->digest
-                                    : nacre_hash(question->arguments,
-                                                 strlen(question->arguments)),
+                                    : nacre_hash(arguments, strlen(arguments)),
         .session = call->request.session,
         .agent = call->request.agent,
         .caller = call->request.caller,
@@ -100,80 +157,42 @@ static enum nacre_status make_question(const struct tools_call *call, const char
     return NACRE_OK;
 }
 
-/* Who calls may watch a terminal; the person who answers sits at another. */
-static void tell_waiting(void *data, const char *id, const char *tool)
-{
-    char sentence[256];
-
-    (void)snprintf(sentence, sizeof(sentence),
-                   "%s waits for a person's word: nacre approvals shows it, nacre approve "
-                   "%s lets it through", tool, id);
-    nacre_engine_notice(data, sentence);
-}
-
-static enum nacre_status ask(struct tools_call *call,
-                             const struct nacre_host_rules *rules, const char *reason,
-                             struct nacre_approval *ret_approval, struct nacre_error *err)
-{
-    NACRE_AUTO(question_clear) struct question question = { 0 };
-    struct nacre_approval_options options = {
-        .state_dir = nacre_engine_state_dir(call->engine),
-        .key_dir = nacre_engine_key_dir(call->engine),
-        .wait_ms = rules->wait_ms.value, .command = rules->command, .soul = rules->soul,
-        .mounts = question.seen, .on_wait = tell_waiting, .on_wait_data = call->engine,
-    };
-    uint64_t wait_ms = options.wait_ms ? options.wait_ms : NACRE_APPROVAL_WAIT_MS;
-    enum nacre_status status = make_question(call, reason, &question, err);
-
-    if (status != NACRE_OK)
-        return status;
-    return nacre_approval_get(&options, &question.ask,
-                              nacre_clock_ns() + wait_ms * NACRE_NS_PER_MS, ret_approval,
-                              err);
-}
-
 enum nacre_status tools_issue_approval(const struct tools_call *call, uint64_t ttl_ms,
                                        char ret_token[NACRE_APPROVAL_TOKEN],
                                        struct nacre_error *err)
 {
-    NACRE_AUTO(question_clear) struct question question = { 0 };
+    NACRE_AUTO(nacre_heap_guard) char *arguments = NULL;
+    struct nacre_approval_ask ask;
     enum nacre_status status;
 
     if (nacre_is_inside())
         return nacre_fail(err, NACRE_ERR_DENIED,
                           "a command that nacre runs can't answer for a person");
-    status = make_question(call, "token", &question, err);
-    return status == NACRE_OK
-               ? nacre_approval_issue(nacre_engine_key_dir(call->engine), &question.ask,
-                                      ttl_ms, ret_token, err)
-               : status;
+    status = make_question(call, &ask, &arguments, err);
+    return status == NACRE_OK ? nacre_approval_issue(nacre_engine_key_dir(call->engine),
+                                                     &ask, ttl_ms, ret_token, err)
+                              : status;
 }
 
 enum nacre_status tools_approve(struct tools_call *call, struct nacre_denial *ret_denial,
                                 struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_host_rules_guard) struct nacre_host_rules *rules = NULL;
+    NACRE_AUTO(nacre_heap_guard) char *arguments = NULL;
+    struct nacre_approval_ask ask;
     struct nacre_approval approval = { 0 };
-    const char *reason;
-    enum nacre_status status =
-        nacre_host_rules_load(nacre_engine_host_file(call->engine), &rules, err);
+    enum nacre_status status = make_question(call, &ask, &arguments, err);
 
-    if (status != NACRE_OK)
-        return status;
-    reason = reason_of(call, rules);
-    if (!reason)
-        return NACRE_OK;
-    status = ask(call, rules, reason, &approval, err);
-    if (status != NACRE_OK)
-        return status;
+    if (status == NACRE_OK)
+        status = nacre_call_consent(call->engine, call->asked->session, call->policy,
+                                    &call->request, &ask, &approval, err);
     (void)snprintf(call->approver, sizeof(call->approver), "%s", approval.approver);
-    if (approval.verdict == NACRE_APPROVAL_APPROVED)
-        return NACRE_OK;
+    if (status != NACRE_ERR_DENIED)
+        return status;
     *ret_denial = (struct nacre_denial){ .place = call->entry->manifest->approval_place };
     (void)snprintf(ret_denial->code, sizeof(ret_denial->code), "%s",
                    nacre_approval_verdict_name(approval.verdict));
     (void)snprintf(ret_denial->rule, sizeof(ret_denial->rule), "%s",
-                   strcmp(reason, "manifest") == 0 ? "nacre/approval" : "approvals");
+                   strcmp(ask.reason, "manifest") == 0 ? "nacre/approval" : "approvals");
     (void)snprintf(ret_denial->text, sizeof(ret_denial->text), "%s", approval.text);
-    return nacre_fail(err, NACRE_ERR_DENIED, "%s", approval.text);
+    return status;
 }

@@ -449,6 +449,7 @@ static void a_soul_that_others_can_reach_approves_nothing(void **state)
     assert_int_equal(by_soul(soul, NULL), NACRE_APPROVAL_APPROVED);
     assert_int_equal(by_soul(soul, dir), NACRE_APPROVAL_NOT_IN_SOUL); /* in a mount */
     assert_int_equal(by_soul(soul, "/"), NACRE_APPROVAL_NOT_IN_SOUL);
+    assert_int_equal(by_soul(soul, soul), NACRE_APPROVAL_NOT_IN_SOUL); /* one itself */
     assert_int_equal(by_soul(soul, "/usr"), NACRE_APPROVAL_APPROVED);
     assert_int_equal(chmod(soul, 0620), 0);
     assert_int_equal(by_soul(soul, NULL), NACRE_APPROVAL_NOT_IN_SOUL);

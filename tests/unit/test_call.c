@@ -633,7 +633,26 @@ static void a_session_that_may_not_write_has_no_tools_that_do(void **state)
     assert_int_not_equal(access("work/a/n", F_OK), 0);
 }
 
-static void an_elevated_command_runs_where_every_gate_is_open(void **state)
+static void issue(const struct settled *settled, const char *arguments,
+                  char ret_token[NACRE_APPROVAL_TOKEN])
+{
+    json_t *value = json_loads(arguments, 0, NULL);
+    char *sorted = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);
+    struct nacre_approval_ask ask = {
+        .tool = "exec", .arguments = sorted, .directory = settled->session->workspace,
+        .digest = nacre_hash(sorted, strlen(sorted)), .session = settled->session->key,
+        .agent = settled->session->agent,
+    };
+    struct nacre_error err;
+
+    if (nacre_approval_issue(nacre_engine_key_dir(engine), &ask, 60000, ret_token, &err) !=
+        NACRE_OK)
+        fail_msg("%s", err.text);
+    free(sorted);
+    json_decref(value);
+}
+
+static void an_elevated_command_needs_open_gates_and_a_persons_word(void **state)
 {
     static const char sandbox[] = "mode: 'all', workspaceAccess: 'rw'";
     NACRE_AUTO(settled_clear)
@@ -642,20 +661,83 @@ static void an_elevated_command_runs_where_every_gate_is_open(void **state)
     NACRE_AUTO(settled_clear)
     struct settled shut = settle(sandbox, ", tools: {elevated: {enabled: true, "
                                           "allowFrom: {webchat: ['you']}}}", "a");
+    static const char up[] = "{\"command\": \"touch up; pwd\"}";
+    char token[NACRE_APPROVAL_TOKEN];
     json_t *answer;
 
     (void)state;
     make_agents();
-    expect_error(call_with("exec", "{\"command\": \"touch up\"}",
+    expect_error(call_with("exec", up,
                            (struct asked){ .session = shut.session, .elevated = true }),
                  "not-elevated", "denied", "the gate allowFrom is shut");
     assert_int_not_equal(access("work/a/up", F_OK), 0);
-    answer = call_with("exec", "{\"command\": \"touch up; pwd\"}",
-                       (struct asked){ .session = open.session, .elevated = true });
+    /* Open gates are the file's word; this command's is a person's to give. */
+    expect_error(call_with("exec", up, (struct asked){ .session = open.session,
+                                                       .elevated = true }),
+                 "approval-timed-out", "denied", "nacre approve");
+    assert_int_not_equal(access("work/a/up", F_OK), 0);
+    issue(&open, up, token);
+    expect_error(call_with("exec", "{\"command\": \"touch down\"}",
+                           (struct asked){ .session = open.session, .elevated = true,
+                                           .approval = token }),
+                 "approval-changed", "denied", "");
+    answer = call_with("exec", up, (struct asked){ .session = open.session,
+                                                   .elevated = true,
+                                                   .approval = token });
     assert_string_equal(json_string_value(meta_of(answer, "level")), "none");
     assert_true(json_is_true(meta_of(answer, "unsandboxed")));
     expect_good(answer, "/work/a");
     assert_int_equal(access("work/a/up", F_OK), 0);
+    expect_error(call_with("exec", up, (struct asked){ .session = open.session,
+                                                       .elevated = true,
+                                                       .approval = token }),
+                 "approval-replayed", "denied", "");
+    scene_shell("grep -q '\"approver\":\"token\"' state/audit.jsonl");
+}
+
+/* Where the file says "no sandbox" that is its word; where it says nothing it is not. */
+static void a_session_without_a_sandbox_needs_a_line_or_a_word(void **state)
+{
+    static const char up[] = "{\"command\": \"pwd\"}";
+    NACRE_AUTO(settled_clear) struct settled said = settle("mode: 'off'", "", "a");
+    NACRE_AUTO(settled_clear) struct settled silent = settle("", "", "a");
+
+    (void)state;
+    make_agents();
+    expect_good(call_with("exec", up, (struct asked){ .session = said.session }),
+                "/work/a");
+    expect_error(call_with("exec", up, (struct asked){ .session = silent.session }),
+                 "approval-timed-out", "denied", "nacre approve");
+}
+
+static void a_soul_in_a_bind_of_the_session_approves_nothing(void **state)
+{
+    static const char echo[] = "{\"do\": \"echo\"}";
+    char binds[256], host[256];
+    NACRE_AUTO(settled_clear) struct settled apart = settle("mode: 'off'", "", "a");
+    struct settled bound;
+    struct nacre_error err;
+
+    (void)state;
+    make_agents();
+    (void)snprintf(host, sizeof(host), "%s/soul/SOUL.md", scene_top);
+    (void)snprintf(binds, sizeof(binds),
+                   "mode: 'all', docker: {binds: ['%s/soul:/soul:ro']}", scene_top);
+    scene_shell("mkdir -m 700 soul");
+    scene_file("soul/SOUL.md", "```nacre-approve\ntool: careful\narguments: *\n"
+                               "expires: 2099-01-01T00:00:00Z\n```\n");
+    scene_shell("chmod 600 soul/SOUL.md && chmod go-w .");
+    scene_shell("printf 'approvals: {wait_ms: 50, soul: %s/soul/SOUL.md}\n' \"$PWD\" "
+                ">host.yaml");
+    assert_int_equal(nacre_soul_trust(host, nacre_engine_key_dir(engine), &err),
+                     NACRE_OK);
+    expect_good(call_with("careful", echo, (struct asked){ .session = apart.session }),
+                "echo");
+    bound = settle(binds, ", tools: {sandbox: {tools: {allow: ['careful']}}}", "a");
+    expect_error(call_with("careful", echo, (struct asked){ .session = bound.session }),
+                 "approval-not-in-soul", "denied", "a guest sees");
+    settled_clear(&bound);
+    scene_file("host.yaml", "approvals: {wait_ms: 50}\n");
 }
 
 struct reader {
@@ -792,7 +874,9 @@ int main(void)
         cmocka_unit_test(a_command_is_not_run_where_none_may),
         cmocka_unit_test(a_sessions_tool_policy_decides_first),
         cmocka_unit_test(a_session_that_may_not_write_has_no_tools_that_do),
-        cmocka_unit_test(an_elevated_command_runs_where_every_gate_is_open),
+        cmocka_unit_test(an_elevated_command_needs_open_gates_and_a_persons_word),
+        cmocka_unit_test(a_session_without_a_sandbox_needs_a_line_or_a_word),
+        cmocka_unit_test(a_soul_in_a_bind_of_the_session_approves_nothing),
         cmocka_unit_test(two_agents_at_once_never_see_each_others_files),
         cmocka_unit_test(a_thousand_calls_leave_nothing_behind),
     };

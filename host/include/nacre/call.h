@@ -62,6 +62,20 @@ NACRE_MUST_CHECK enum nacre_status nacre_call_approve(struct nacre_engine *engin
                                                       char ret_token[NACRE_APPROVAL_TOKEN],
                                                       struct nacre_error *err);
 
+/*
+ * A person's word for one run, by whichever door it comes: nacre_call() asks for it
+ * itself, and so does who runs a session's commands without it.  `ask` is what they see
+ * and what their word is bound to; its reason is the caller's own ("manifest"), or NULL
+ * and set here.  Nobody is asked, and the verdict is NONE, where no reason is: the level
+ * has walls, or the file itself says that there are none, and host.yaml does not mark the
+ * tool.  NACRE_ERR_DENIED: no yes; *ret_approval has the rest.
+ */
+NACRE_MUST_CHECK enum nacre_status
+nacre_call_consent(struct nacre_engine *engine, const struct nacre_session *session,
+                   const struct nacre_policy *policy, const struct nacre_request *request,
+                   struct nacre_approval_ask *ask, struct nacre_approval *ret_approval,
+                   struct nacre_error *err);
+
 /* Which level would it run at, and why?  Pure but for reading the manifest. */
 NACRE_MUST_CHECK enum nacre_status nacre_call_explain(struct nacre_engine *engine,
                                                       const struct nacre_call *call,

@@ -61,6 +61,11 @@ expect_out_has "denied  tool exec"
 expect_out_has "agents.entries.work.tools.deny (openclaw.json:12:74)"
 run explain --json --config openclaw.json --session x --tool WRITE
 expect_out_has '"tool":{"name":"write","allowed":false,"rule":"agents.defaults.sandbox.workspaceAccess"'
+run explain --json --config openclaw.json --session x --tool exec
+expect_out_has '"runs":true,"level":"container"'
+run explain --json --config openclaw.json --session x --tool view_image
+expect_out_has '"allowed":true'
+expect_out_has '"runs":false,"level":null,"why":"nacre has no tool of that name'
 run explain --json --config openclaw.json --session x --tool ls
 expect_out_has '"allowed":true'
 

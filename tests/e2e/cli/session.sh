@@ -143,12 +143,48 @@ expect_err_lacks "allowFrom"
 config all none "" 'tools: { elevated: { allowFrom: { chat: ["me"] } } },'
 run exec "${with[@]}" --session work --elevated --sender chat:you 'echo out'
 expect_status 126
+# Open gates are the file's word; this command's is a person's.
+mkdir -p "$HOME/.config/nacre"
+printf 'approvals: {wait_ms: 100}\n' >"$HOME/.config/nacre/host.yaml"
+run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out >canary'
+expect_status 126
+expect_err_has "note: exec waits for a person's word: see nacre approvals"
+expect_err_has "nobody answered request"
+[[ ! -e $work_box ]] || fail "what nobody approved has run"
+run approvals
+expect_out_has '{"command":["/bin/sh","-c","echo out >canary"]}'
+expect_out_has "because    elevated"
+expect_out_has "session    work"
+first() { "$NACRE" approvals --json | grep -oE '"id":"[0-9a-f]{16}"' | head -n 1 | cut -c7-22; }
+run deny "$(first)"
+run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out >canary'
+expect_status 126
+expect_err_has "a person said no"
+run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out; pwd'
+expect_status 126
+run approve "$(first)"
+run exec "${with[@]}" --session other --elevated --sender chat:me 'echo out; pwd'
+expect_status 126 # of another session
+run exec "${with[@]}" --session work --elevated --sender chat:me --env A=b 'echo out; pwd'
+expect_status 126 # with another environment
 run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out; pwd'
 expect_status 0
 expect_out "out
 $work_box"
 recorded '"unsandboxed":true'
-recorded '"approver":"config c.json5: tools.elevated"'
+recorded '"approver":"person:'
+run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out; pwd'
+expect_status 126 # once
+run exec --approval x --policy shell true
+expect_err "nacre: --approval is for --config"
+# What the operator marked is asked about in a session without a sandbox, too.
+config off
+printf 'approvals: {wait_ms: 100, require: [Bash]}\n' >"$HOME/.config/nacre/host.yaml"
+run exec "${with[@]}" 'echo marked'
+expect_status 126
+expect_err_has "waits for a person's word"
+rm "$HOME/.config/nacre/host.yaml"
+config all none "" 'tools: { elevated: { allowFrom: { chat: ["me"] } } },'
 run session end work
 expect_out "ended 0 sandboxes, removed 1 workspace"
 
