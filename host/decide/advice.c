@@ -217,6 +217,54 @@ static enum nacre_status advise_browser(struct nacre_advice *advice,
                   "would drive one of the host; deny it, or enable that sandbox");
 }
 
+/* Deny wins, and so does the one that nobody wrote: who lists such a tool expects it. */
+static enum nacre_status advise_denied(struct nacre_advice *advice,
+                                       const struct nacre_session *session,
+                                       struct nacre_error *err)
+{
+    const struct nacre_tool_list *allow = &session->tools_box.allow;
+    const struct nacre_tool_list *deny = &session->tools_box.deny;
+    enum nacre_status status = NACRE_OK;
+    char shown[NACRE_SHOWN];
+
+    if (!session->sandboxed || deny->source.from != NACRE_FROM_DEFAULT)
+        return NACRE_OK;
+    for (uint32_t i = 0; i < allow->count && status == NACRE_OK; i++)
+        for (uint32_t k = 0; k < deny->count && status == NACRE_OK; k++)
+            if (allow->places[i].line > 0 &&
+                strcmp(allow->names[i], deny->names[k]) == 0)
+                status = advise(advice, true, allow->places[i], err,
+                                "'%s' is allowed here and stays denied by default: deny "
+                                "wins; write %s without it",
+                                nacre_text_shown(shown, allow->names[i]),
+                                deny->source.key);
+    return status;
+}
+
+/* Whoever can write to the agent could then ask for commands on the host. */
+static enum nacre_status advise_elevated(struct nacre_advice *advice,
+                                         const struct nacre_elevated_rules *elevated,
+                                         struct nacre_error *err)
+{
+    enum nacre_status status = NACRE_OK;
+    char shown[NACRE_SHOWN];
+
+    if (elevated->enabled.place.line > 0 && !elevated->enabled.on)
+        return NACRE_OK;
+    for (size_t i = 0; i < elevated->allow_from.count && status == NACRE_OK; i++) {
+        const struct nacre_rule *from = &elevated->allow_from.items[i];
+        const char *colon = strrchr(from->text, ':');
+
+        if (colon && strcmp(colon, ":*") == 0)
+            status = advise(advice, true, from->place, err,
+                            "everybody on %s may ask for commands outside the sandbox; "
+                            "name the senders",
+                            nacre_text_show(shown, sizeof(shown), from->text,
+                                            strcspn(from->text, ":")));
+    }
+    return status;
+}
+
 /* A session like any other: what holds for the main one only may be off. */
 static enum nacre_status advise_agent(struct nacre_advice *advice,
                                       const struct nacre_config *config,
@@ -247,7 +295,9 @@ static enum nacre_status advise_agent(struct nacre_advice *advice,
         status = advise_binds(advice, session, home, &config->all.box.binds, err);
     if (status == NACRE_OK && agent)
         status = advise_binds(advice, session, home, &agent->box.binds, err);
-    return status == NACRE_OK ? advise_browser(advice, session, agent, err) : status;
+    if (status == NACRE_OK)
+        status = advise_browser(advice, session, agent, err);
+    return status == NACRE_OK ? advise_denied(advice, session, err) : status;
 }
 
 static int compare_notes(const void *a, const void *b)
@@ -274,6 +324,9 @@ enum nacre_status nacre_config_advise(const struct nacre_config *config, const c
         const struct nacre_box_rules *box = agent ? &agent->box : &config->all.box;
 
         status = advise_container(advice, box, err);
+        if (status == NACRE_OK)
+            status = advise_elevated(
+                advice, agent ? &agent->elevated : &config->all.elevated, err);
         if (status == NACRE_OK)
             status = advise_agent(advice, config, agent, home, err);
     }

@@ -103,9 +103,12 @@ static void texts(struct draft *draft)
               "read back from inside", &plan->user);
     text_line(draft,
               (struct line){ "container.seccomp_profile", &rules->seccomp_profile },
+              nacre_container_is_profile(rules->seccomp_profile.text),
+              "remove it: nacre's own is sent; or say docker-default",
               rules->seccomp_profile.text &&
-                  strcmp(rules->seccomp_profile.text, "docker-default") == 0,
-              "remove it: nacre's own is sent; or say docker-default", 0,
+                      strcmp(rules->seccomp_profile.text, "docker-default") == 0
+                  ? 0
+                  : NACRE_FEATURE_SECCOMP_PROFILE,
               "the engine's profile; nacre's own is installed by init",
               &plan->seccomp_profile);
     text_line(draft,

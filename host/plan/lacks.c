@@ -45,6 +45,10 @@ static const struct {
       { "container.apparmor_profile", ENGINE_LACKS, GIVE_WAIVER "apparmor_profile" } },
     { NACRE_FEATURE_SELINUX,
       { "container.selinux_label", ENGINE_LACKS, GIVE_WAIVER "selinux_label" } },
+    { NACRE_FEATURE_SECCOMP_PROFILE,
+      { "container.seccomp_profile",
+        "filters of other people's are not installed, nacre's own is",
+        GIVE_WAIVER "seccomp_profile" } },
     { NACRE_FEATURE_EGRESS,
       { "capabilities.network.mode",
         "the door that leads out is not to be had here (see nacre backends)",
@@ -198,5 +202,7 @@ struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t wai
         view.container.apparmor_profile = NULL;
     if (waived & NACRE_FEATURE_SELINUX)
         view.container.selinux_label = NULL;
+    if (waived & NACRE_FEATURE_SECCOMP_PROFILE)
+        view.container.seccomp_profile = NULL;
     return view;
 }

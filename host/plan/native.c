@@ -148,6 +148,25 @@ const char *nacre_waiver_name(enum nacre_feature feature)
     return NULL;
 }
 
+static const char *last_part(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+
+    return dot ? dot + 1 : key;
+}
+
+/* Is `name` this waiver's, or what the policy's own dialect calls its line?  The advice
+ * is spelled in that dialect, and has to work as it is. */
+static bool is_waiver(const struct nacre_policy *policy, const char *waiver,
+                      const char *name)
+{
+    for (size_t i = 0; i < policy->alias_count; i++)
+        if (strcmp(last_part(policy->aliases[i].rule), waiver) == 0 &&
+            strcmp(last_part(policy->aliases[i].key), name) == 0)
+            return true;
+    return strcmp(waiver, name) == 0;
+}
+
 static void refuse_waiver(struct draft *draft, const char *name)
 {
     struct nacre_decision decision = { .rule = "request.waive" };
@@ -195,7 +214,7 @@ static void waive(struct draft *draft)
             continue;
         }
         for (size_t k = 0; k < NACRE_COUNT(waivers); k++)
-            if (strcmp(waivers[k].name, names[i]) == 0)
+            if (is_waiver(draft->policy, waivers[k].name, names[i]))
                 mask |= waivers[k].feature;
         if (mask == 0) {
             refuse_waiver(draft, names[i]);

@@ -43,6 +43,7 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_EGRESS, "egress" },
         { NACRE_FEATURE_SECRET_FILES, "secret-files" },
         { NACRE_FEATURE_TUNNEL_SCAN, "tunnel-scan" },
+        { NACRE_FEATURE_SECCOMP_PROFILE, "seccomp-profile" },
     };
 
     for (size_t i = 0; i < NACRE_COUNT(names); i++)

@@ -221,9 +221,9 @@ static enum nacre_status note_limits(const struct nacre_reading *at,
 {
     struct nacre_config_draft *draft = target;
 
-    return nacre_config_note(draft->config, node->key_place, false, err,
-                             "%s: not read; of the tools only allow, alsoAllow and deny "
-                             "hold here",
+    return nacre_config_note(draft->config, node->key_place, true, err,
+                             "%s: not read: what it withholds can be called here; of the "
+                             "tools only allow, alsoAllow and deny hold",
                              at->where);
 }
 
@@ -425,8 +425,17 @@ static enum nacre_status set_list(const struct nacre_reading *at,
                                   struct nacre_error *err)
 {
     struct nacre_config_draft *all = target;
+    const struct nacre_node *include =
+        node->kind == NACRE_NODE_MAPPING ? nacre_node_find(node, "$include") : NULL;
     size_t index = 0;
 
+    if (include) {
+        struct nacre_reading inner = nacre_reading_key(at, "$include");
+
+        return nacre_claw_include(&inner, include, target, err);
+    }
+    if (node->kind != NACRE_NODE_LIST)
+        return nacre_schema_fail_type(at, node, "a list", err);
     for (const struct nacre_node *child = node->first; child; child = child->next) {
         NACRE_AUTO(nacre_config_draft_clear)
         struct nacre_config_draft draft = { .config = all->config,
@@ -444,7 +453,7 @@ static enum nacre_status set_list(const struct nacre_reading *at,
 static const struct nacre_schema_key agents_keys[] = {
     { NACRE_ROW_SECTION("defaults", defaults_schema) },
     { NACRE_ROW_SET("entries", OPEN, set_entries) },
-    { NACRE_ROW_SET("list", LIST, set_list) },
+    { NACRE_ROW_SET("list", ANY, set_list) },
     NACRE_CLAW_INCLUDE,
 };
 static const struct nacre_schema agents_schema = { .keys = agents_keys,

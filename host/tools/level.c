@@ -176,8 +176,6 @@ enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_
                                  call->request.cancelled, &call->request, &call->hold,
                                  err);
     drop_shell(call);
-    if (call->approver[0])
-        call->request.approver = call->approver;
     if (status != NACRE_ERR_TIMEOUT && status != NACRE_ERR_DENIED)
         return status;
     *ret_denial = (struct nacre_denial){ 0 };

@@ -19,6 +19,10 @@
     "{agents: {defaults: {sandbox: {mode: 'all', " box "}}},\n"           \
     "tools: {sandbox: {tools: {" words "}}}}"
 
+#define ELEVATED(words)                                    \
+    "{agents: {defaults: {sandbox: {mode: 'all'}}},\n"     \
+    "tools: {elevated: {" words "}}}"
+
 /* The warnings as "LINE:COLUMN first words"; notes that are only told are left out. */
 static void warnings_of(const char *document, struct nacre_buf *out)
 {
@@ -69,6 +73,16 @@ static const struct {
       "2:53 browser is allowed and no brow|" },
     { TOOLS("browser: {enabled: false}", "allow: ['browser'], deny: []"),
       "2:35 browser is allowed and no brow|" },
+    { TOOLS("", "allow: ['exec', 'browser']"), "2:43 'browser' is allowed here and |" },
+    { TOOLS("", "alsoAllow: ['cron']"), "2:39 'cron' is allowed here and sta|" },
+    /* Elevation. */
+    { ELEVATED("allowFrom: {chat: ['7']}"), "" },
+    { ELEVATED("enabled: false, allowFrom: {chat: ['*']}"), "" },
+    { ELEVATED("allowFrom: {chat: ['7', '*']}"), "2:44 everybody on chat may ask for |" },
+    { ELEVATED("allowFrom: {a: ['7'], chat: ['chat:*']}"),
+      "2:49 everybody on chat may ask for |" },
+    /* What takes tools away elsewhere and not here. */
+    { "{agents: {}, tools: {profile: 'minimal'}}", "1:22 tools.profile: not read: what |" },
     /* Containers. */
     { DOCKER("user: '1000:1000'"), "" },
     { DOCKER("user: '0:0'"), "2:16 commands run as root of the sa|" },

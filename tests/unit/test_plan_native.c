@@ -402,6 +402,7 @@ static void every_waiver_takes_its_line_out_of_the_plan(void **state)
         .limits = { .memory_bytes_max = 5, .memory_asked = true, .cpu_shares = 1,
                     .processes_max = 1 },
         .container = { .apparmor_profile = text, .selinux_label = text, .cpuset = text,
+                       .seccomp_profile = text,
                        .memory_swap_bytes = 9, .memory_reservation_bytes = 1,
                        .cpus_nano = 1, .disk_bytes = 1, .disk_iops = 1,
                        .disk_io_weight = 1 },

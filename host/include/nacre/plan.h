@@ -120,6 +120,8 @@ enum nacre_feature {
     NACRE_FEATURE_SECRET_FILES   = 1 << 26,
     NACRE_FEATURE_TUNNEL_SCAN    = 1 << 27, /* what nobody has: required only of a caller
                                                who waives it */
+    NACRE_FEATURE_SECCOMP_PROFILE = 1 << 28, /* one of the file's own: nobody has it,
+                                                nacre's own filter holds */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
@@ -141,6 +143,7 @@ uint32_t nacre_level_features(enum nacre_level level);
     X(DISK_IO_WEIGHT, "disk_io_weight")          \
     X(APPARMOR, "apparmor_profile")              \
     X(SELINUX, "selinux_label")                  \
+    X(SECCOMP_PROFILE, "seccomp_profile")        \
     X(TUNNEL_SCAN, "tunnel-scan")
 const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived */
 

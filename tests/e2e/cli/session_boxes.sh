@@ -168,6 +168,30 @@ run recreate "${prefix}work-e274eeff"
 expect_out "ended 1 sandbox"
 is "containers" "$(count)" 0
 
+# ---- what can't be enforced stops it, all of it at once, and goes by its own name ----
+
+config all session none
+sed -i 's|image: "nacre-test-busybox",|& seccompProfile: "/srv/own.json", gpus_: 0,|' c.json5
+session work true
+expect_status 125 # an unknown key
+expect_err_has "did you mean 'gpus'"
+sed -i 's|gpus_: 0,|ulimits: { nofile: { soft: 64, hard: 128 } },|' c.json5
+session work true
+expect_status 126
+expect_err_has "c.json5:3:"
+expect_err_has "/srv/own.json: filters of other people's are not installed, nacre's own is"
+expect_err_has "fix: remove it, or give --waive seccompProfile"
+for name in seccompProfile seccomp_profile; do
+  run exec --config c.json5 --session work --waive "$name" 'ulimit -Sn; ulimit -Hn'
+  expect_status 0
+  expect_out "64
+64"
+  expect_err_has "degraded: not enforced here, as --waive allows: seccomp_profile"
+done
+run check c.json5
+expect_out_has "docker.ulimits.nofile: 64 holds, soft and hard: inside nothing raises it to 128"
+run rm --all
+
 # ---- an owner that was killed leaves a name, not a hindrance ----
 
 keeper() { # its pid
