@@ -192,6 +192,25 @@ enum nacre_status cli_request_user_input(const struct cli_value *file, const cha
     return NACRE_OK;
 }
 
+enum nacre_status cli_json_args_read(const struct cli_value *value,
+                                     struct nacre_buf *arguments, struct nacre_error *err)
+{
+    const char *text = value->given ? value->text : "{}";
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    char shown[NACRE_SHOWN];
+
+    if (strcmp(text, "-") == 0)
+        return nacre_buf_read(arguments, STDIN_FILENO, err);
+    if (text[0] != '@')
+        return nacre_buf_add(arguments, text, strlen(text), err);
+    fd = open(text + 1, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    (void)nacre_text_shown(shown, text + 1);
+    if (fd < 0)
+        return nacre_fail(err, errno == ENOENT ? NACRE_ERR_NOT_FOUND : NACRE_ERR_IO,
+                          "--json-args: opening '%s'", shown);
+    return nacre_buf_read(arguments, fd, err);
+}
+
 void cli_request_secrets(struct cli_request *request, const struct cli_value *secrets,
                          const struct cli_value *tokens, const struct cli_value *token_ms)
 {

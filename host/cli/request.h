@@ -38,6 +38,12 @@ NACRE_MUST_CHECK enum nacre_status cli_request_user_input(const struct cli_value
                                                           const char **ret_text,
                                                           struct nacre_error *err);
 
+/* The JSON arguments of a tool's call: "{}" when not given, a file's with '@', those on
+ * stdin for '-'. */
+NACRE_MUST_CHECK enum nacre_status cli_json_args_read(const struct cli_value *value,
+                                                      struct nacre_buf *arguments,
+                                                      struct nacre_error *err);
+
 /* --secret and --token, any number of times, and how long a token lives; any may be not
  * given. */
 void cli_request_secrets(struct cli_request *request, const struct cli_value *secrets,
@@ -66,6 +72,10 @@ void cli_request_secrets(struct cli_request *request, const struct cli_value *se
 #define CLI_OPTION_INTERCEPT                                                     \
     { "--intercept", .kind = CLI_LIST, .value = "HOST",                          \
       .help = "let the door look into this host's TLS, by a CA of the sandbox's" }
+#define CLI_OPTION_JSON_ARGS                                                     \
+    { "--json-args", .kind = CLI_TEXT, .value = "JSON|@FILE|-",                  \
+      .offer = CLI_OFFER_FILES,                                                  \
+      .help = "the arguments of a tool's call, one JSON object (default: {})" }
 #define CLI_OPTION_SECRET                                                        \
     { "--secret", .kind = CLI_LIST, .value = "NAME[=VAR]",                       \
       .help = "a secret of the vault, given as the policy's injection says" }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nacre/call.h"
 #include "nacre/intent.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
@@ -11,13 +12,18 @@
 #include "request.h"
 #include "verbs.h"
 
-enum { OPT_TOOL, OPT_SHELL, OPT_INVOKE, OPT_SESSION, OPT_INPUT, OPT_TTL, OPT_COUNT };
+enum {
+    OPT_TOOL, OPT_SHELL, OPT_JSON_ARGS, OPT_INVOKE, OPT_SESSION, OPT_INPUT, OPT_TTL,
+    OPT_COUNT
+};
 
 static const struct cli_option options[OPT_COUNT] = {
     [OPT_TOOL] = { "--tool", .kind = CLI_TEXT, .value = "TOOL", .offer = CLI_OFFER_FILES,
-                   .help = "a module's file, or the first word of a command" },
+                   .help = "a module's file, the first word of a command or, with "
+                           "--json-args, a tool's name" },
     [OPT_SHELL] = { "--shell", .kind = CLI_TEXT, .value = "TEXT",
                     .help = "instead: a text for nacre exec" },
+    [OPT_JSON_ARGS] = CLI_OPTION_JSON_ARGS,
     [OPT_INVOKE] = { "--invoke", .kind = CLI_TEXT, .value = "EXPORT",
                      .help = "of a module, as nacre run has it" },
     [OPT_SESSION] = { "--session", .kind = CLI_TEXT, .value = "KEY",
@@ -73,25 +79,74 @@ static enum nacre_status make_tool(const struct cli_args *args,
     return nacre_tool_command(command, ret_tool, err);
 }
 
-static enum nacre_status issue(const struct cli_args *args, const char *key_dir,
+/* What nacre tool call makes of a tool's name: exec is its command, all others are their
+ * modules. */
+static enum nacre_status make_called(const struct cli_args *args,
+                                     struct nacre_engine *engine,
+                                     const struct nacre_buf *json,
+                                     struct nacre_tool **ret_tool,
+                                     struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_manifest_guard) struct nacre_manifest *manifest = NULL;
+    const char *given = args->values[OPT_TOOL].text;
+    char name[NACRE_TOOL_NAME], shown[NACRE_SHOWN];
+    const char *command = NULL;
+    json_t *object;
+    enum nacre_status status;
+
+    if (!given || args->operand_count > 1 || args->values[OPT_INVOKE].given)
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "--json-args goes with --tool NAME and no other argument");
+    if (is_module(given))
+        return nacre_tool_load(given, ret_tool, err);
+    if (!nacre_tool_canonical(given, name))
+        return nacre_fail(err, NACRE_ERR_NOT_FOUND, "there is no tool '%s'",
+                          nacre_text_shown(shown, given));
+    status = nacre_tools_find(nacre_engine_tool_dirs(engine), name, &manifest, err);
+    if (status != NACRE_OK)
+        return status;
+    if (manifest->module)
+        return nacre_tool_load(manifest->module, ret_tool, err);
+    object = json_loadb(json->bytes ? json->bytes : "", json->size, 0, NULL);
+    command = json_string_value(json_object_get(object, "command"));
+    status = strcmp(name, "exec") == 0 && command
+                 ? nacre_tool_shell(command, ret_tool, err)
+                 : nacre_fail(err, NACRE_ERR_USAGE,
+                              "--json-args: an intent for %s is one for its command: "
+                              "{\"command\": \"...\"}", name);
+    json_decref(object);
+    return status;
+}
+
+static enum nacre_status issue(const struct cli_args *args, struct nacre_engine *engine,
                                char ret_token[NACRE_INTENT_TOKEN],
                                struct nacre_error *err)
 {
     NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
     NACRE_AUTO(nacre_buf_clear)
     struct nacre_buf input = NACRE_BUF(NACRE_USER_INPUT_BYTES_MAX);
+    NACRE_AUTO(nacre_buf_clear)
+    struct nacre_buf json = NACRE_BUF(NACRE_CALL_ARGUMENT_BYTES_MAX);
     struct nacre_request request = { .input_fd = -1,
                                      .session = args->values[OPT_SESSION].text };
+    bool is_call = args->values[OPT_JSON_ARGS].given;
+    struct nacre_digest digest;
     enum nacre_status status =
-        make_tool(args, args->operands + 1, &request, &tool, err);
+        is_call ? cli_json_args_read(&args->values[OPT_JSON_ARGS], &json, err)
+                : make_tool(args, args->operands + 1, &request, &tool, err);
 
+    if (status == NACRE_OK && is_call) {
+        digest = nacre_hash(json.bytes ? json.bytes : "", json.size);
+        request.input_digest = &digest;
+        status = make_called(args, engine, &json, &tool, err);
+    }
     if (status == NACRE_OK)
         status = cli_request_user_input(&args->values[OPT_INPUT], "--input", &input,
                                         &request.user_input, err);
     if (status != NACRE_OK)
         return status;
-    return nacre_intent_issue(key_dir, tool, &request, args->values[OPT_TTL].number,
-                              ret_token, err);
+    return nacre_intent_issue(nacre_engine_key_dir(engine), tool, &request,
+                              args->values[OPT_TTL].number, ret_token, err);
 }
 
 static int run(const struct cli_args *args)
@@ -104,7 +159,7 @@ static int run(const struct cli_args *args)
     enum nacre_status status = cli_engine_open(quiet, &term, &engine, &err);
 
     if (status == NACRE_OK)
-        status = issue(args, nacre_engine_key_dir(engine), token, &err);
+        status = issue(args, engine, token, &err);
     if (status != NACRE_OK)
         return cli_fail(args, &err);
     if (args->json)
@@ -123,6 +178,7 @@ const struct cli_verb cli_verb_intent = {
         "The token binds the tool, every ARG, the session and the person's input; nacre\n"
         "run --intent TOKEN is held to them, and takes the token once. A policy with\n"
         "the annotation nacre/require-intent: \"true\" lets nothing run without one.\n"
+        "For nacre tool call give --tool NAME and the same --json-args, byte by byte.\n"
         "The key is intent.key in the key directory: keep it, and this verb, from the\n"
         "agent.",
     .example =

@@ -1,27 +1,25 @@
 /* Tools as an agent knows them: what there is, what one takes, and a call. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "nacre/call.h"
+#include "nacre/intent.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "report.h"
 #include "request.h"
+#include "session.h"
 #include "verbs.h"
 
 enum {
     OPT_JSON_ARGS, OPT_POLICY, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER,
     OPT_CALLER, OPT_WORKSPACE, OPT_MOUNT, OPT_TIMEOUT, OPT_FUEL, OPT_WAIVE, OPT_ELEVATED,
-    OPT_UNSANDBOXED, OPT_APPROVAL, OPT_SECRET, OPT_TOKEN, OPT_COUNT
+    OPT_UNSANDBOXED, OPT_APPROVAL, OPT_INTENT, OPT_USER_INPUT, OPT_SECRET, OPT_TOKEN,
+    OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
-    [OPT_JSON_ARGS] = { "--json-args", .kind = CLI_TEXT, .value = "JSON|@FILE|-",
-                        .offer = CLI_OFFER_FILES,
-                        .help = "the arguments, one JSON object (default: {})" },
+    [OPT_JSON_ARGS] = CLI_OPTION_JSON_ARGS,
     [OPT_POLICY] = { "--policy", .kind = CLI_TEXT, .value = "POLICY",
                      .offer = CLI_OFFER_POLICIES,
                      .help = "without a configuration (default: the tool's own)" },
@@ -49,6 +47,11 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [OPT_APPROVAL] = { "--approval", .kind = CLI_TEXT, .value = "TOKEN",
                        .help = "a person's word, given in advance" },
+    [OPT_INTENT] = { "--intent", .kind = CLI_TEXT, .value = "TOKEN",
+                     .help = "what nacre intent issued for exactly this call" },
+    [OPT_USER_INPUT] = { "--user-input", .kind = CLI_TEXT, .value = "FILE",
+                         .offer = CLI_OFFER_FILES,
+                         .help = "what the person said, as the intent has it" },
     [OPT_SECRET] = CLI_OPTION_SECRET,
     [OPT_TOKEN] = CLI_OPTION_TOKEN,
 };
@@ -58,9 +61,8 @@ struct tool_verb {
     struct cli_term term;
     struct nacre_engine *engine;
     struct cli_request request;
-    struct nacre_config *config;
-    struct nacre_session *session; /* NULL: without a configuration */
-    struct nacre_buf arguments;
+    struct cli_session session; /* empty without a configuration */
+    struct nacre_buf arguments, user_input;
     json_t *answer;
 };
 
@@ -69,10 +71,10 @@ static void verb_clear(struct tool_verb *verb)
     cli_term_clear(&verb->term);
     json_decref(verb->answer);
     nacre_engine_free(verb->engine);
-    nacre_session_free(verb->session);
-    nacre_config_free(verb->config);
+    cli_session_clear(&verb->session);
     cli_request_clear(&verb->request);
     nacre_buf_clear(&verb->arguments);
+    nacre_buf_clear(&verb->user_input);
 }
 
 /* ---- list and show ---- */
@@ -202,25 +204,6 @@ static enum nacre_status show_tool(struct tool_verb *verb, int *ret_exit,
 
 /* ---- call ---- */
 
-static enum nacre_status read_arguments(struct tool_verb *verb, struct nacre_error *err)
-{
-    const struct cli_value *value = &verb->args->values[OPT_JSON_ARGS];
-    const char *text = value->given ? value->text : "{}";
-    NACRE_AUTO(nacre_fd_guard) int fd = -1;
-    char shown[NACRE_SHOWN];
-
-    if (strcmp(text, "-") == 0)
-        return nacre_buf_read(&verb->arguments, STDIN_FILENO, err);
-    if (text[0] != '@')
-        return nacre_buf_add(&verb->arguments, text, strlen(text), err);
-    fd = open(text + 1, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    (void)nacre_text_shown(shown, text + 1);
-    if (fd < 0)
-        return nacre_fail(err, errno == ENOENT ? NACRE_ERR_NOT_FOUND : NACRE_ERR_IO,
-                          "--json-args: opening '%s'", shown);
-    return nacre_buf_read(&verb->arguments, fd, err);
-}
-
 static enum nacre_status make_request(struct tool_verb *verb, struct nacre_error *err)
 {
     const struct cli_value *values = verb->args->values;
@@ -231,6 +214,9 @@ static enum nacre_status make_request(struct tool_verb *verb, struct nacre_error
 
     if (status == NACRE_OK)
         status = cli_request_waive(&verb->request, &values[OPT_WAIVE], err);
+    if (status == NACRE_OK)
+        status = cli_request_user_input(&values[OPT_USER_INPUT], "--user-input",
+                                        &verb->user_input, &request->user_input, err);
     if (status != NACRE_OK)
         return status;
     cli_request_secrets(&verb->request, &values[OPT_SECRET], &values[OPT_TOKEN], NULL);
@@ -240,6 +226,7 @@ static enum nacre_status make_request(struct tool_verb *verb, struct nacre_error
     request->timeout_ms = values[OPT_TIMEOUT].number;
     request->fuel = values[OPT_FUEL].number;
     request->unsandboxed = values[OPT_UNSANDBOXED].given;
+    request->intent = values[OPT_INTENT].text;
     return NACRE_OK;
 }
 
@@ -255,11 +242,6 @@ static bool runs_commands(const struct cli_args *args)
 static enum nacre_status enter_session(struct tool_verb *verb, struct nacre_error *err)
 {
     const struct cli_value *values = verb->args->values;
-    struct nacre_session_ask ask = {
-        .agent = values[OPT_AGENT].text, .session = values[OPT_SESSION].text,
-        .sender = values[OPT_SENDER].text, .home = getenv("HOME"),
-    };
-    enum nacre_status status;
 
     if (!values[OPT_CONFIG].given)
         return values[OPT_SENDER].given
@@ -268,10 +250,9 @@ static enum nacre_status enter_session(struct tool_verb *verb, struct nacre_erro
     if (values[OPT_POLICY].given)
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "--config or --policy, not both: the configuration decides");
-    status = nacre_config_load(values[OPT_CONFIG].text, &verb->config, err);
-    return status == NACRE_OK
-               ? nacre_session_settle(verb->config, &ask, &verb->session, err)
-               : status;
+    return cli_session_settle(&verb->session, values[OPT_CONFIG].text,
+                              &values[OPT_SESSION], &values[OPT_AGENT],
+                              &values[OPT_SENDER], err);
 }
 
 static void print_answer(const json_t *answer, bool is_error)
@@ -314,7 +295,8 @@ static enum nacre_status make_call(struct tool_verb *verb, struct nacre_call *re
                                    struct nacre_error *err)
 {
     const struct cli_value *values = verb->args->values;
-    enum nacre_status status = read_arguments(verb, err);
+    enum nacre_status status = cli_json_args_read(&verb->args->values[OPT_JSON_ARGS],
+                                                  &verb->arguments, err);
 
     if (status == NACRE_OK)
         status = enter_session(verb, err);
@@ -323,7 +305,7 @@ static enum nacre_status make_call(struct tool_verb *verb, struct nacre_call *re
     *ret_call = (struct nacre_call){
         .tool = verb->args->operands[1], .policy = values[OPT_POLICY].text,
         .elevated = values[OPT_ELEVATED].given, .approval = values[OPT_APPROVAL].text,
-        .session = verb->session, .request = verb->request.request,
+        .session = verb->session.session, .request = verb->request.request,
         .arguments = verb->arguments.bytes ? verb->arguments.bytes : "",
         .argument_bytes = verb->arguments.size,
     };
@@ -409,7 +391,8 @@ static enum nacre_status run_word(struct tool_verb *verb, int *ret_exit,
 static int run(const struct cli_args *args)
 {
     NACRE_AUTO(verb_clear) struct tool_verb verb = {
-        .args = args, .arguments = NACRE_BUF(NACRE_CALL_ARGUMENT_BYTES_MAX)
+        .args = args, .arguments = NACRE_BUF(NACRE_CALL_ARGUMENT_BYTES_MAX),
+        .user_input = NACRE_BUF(NACRE_USER_INPUT_BYTES_MAX),
     };
     struct nacre_error err;
     int status = 0;

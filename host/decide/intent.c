@@ -54,14 +54,18 @@ static struct nacre_digest tool_digest(const struct nacre_tool *tool)
     return nacre_hash_end(&hasher);
 }
 
-/* A command's own words and the request's arguments are one list to who runs it. */
+/* A command's own words and the request's arguments are one list to who runs it; a tool's
+ * JSON arguments are what its stdin holds. */
 static struct nacre_digest arguments_digest(const struct nacre_tool *tool,
                                             const struct nacre_request *request)
 {
     struct nacre_hasher hasher;
 
     nacre_hash_init(&hasher);
-    nacre_hash_add_text(&hasher, "nacre intent arguments");
+    nacre_hash_add_text(&hasher, request->input_digest ? "nacre intent call"
+                                                       : "nacre intent arguments");
+    if (request->input_digest)
+        nacre_hash_add(&hasher, request->input_digest, sizeof(*request->input_digest));
     nacre_hash_add_text(&hasher, request->invoke);
     if (tool->argv)
         add_list(&hasher, (const char *const *)tool->argv + 1);

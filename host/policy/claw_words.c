@@ -325,8 +325,8 @@ enum nacre_status nacre_claw_ulimits(const struct nacre_reading *at,
         if (strcmp(pair.soft, pair.hard) != 0 &&
             (strcmp(names[index], "nofile") == 0 || strcmp(names[index], "nproc") == 0))
             status = nacre_config_note(draft->config, child->place, false, err,
-                                       "%s: %s holds, soft and hard: inside nothing raises "
-                                       "it to %s",
+                                       "%s: %s holds, soft and hard: inside nothing "
+                                       "raises it to %s",
                                        inner.where, pair.soft, pair.hard);
     }
     return status;

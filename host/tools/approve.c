@@ -72,8 +72,8 @@ static void on_wait(void *data, const char *id, const char *tool)
     char shown[NACRE_SHOWN], sentence[NACRE_SHOWN + 160];
 
     (void)snprintf(sentence, sizeof(sentence),
-                   "%s waits for a person's word: see nacre approvals, then nacre approve "
-                   "%s or nacre deny %s",
+                   "%s waits for a person's word: see nacre approvals, then nacre "
+                   "approve %s or nacre deny %s",
                    nacre_text_shown(shown, tool), id, id);
     nacre_engine_notice(data, sentence);
 }

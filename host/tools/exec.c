@@ -65,6 +65,7 @@ struct command {
     char directory[NACRE_PATH_MAX];
     char *variables[VARIABLES_MAX + 1];
     int input_fd;
+    struct nacre_digest digest; /* of the JSON arguments: all of them make the call */
     struct kept *kept;
 };
 
@@ -154,6 +155,8 @@ static enum nacre_status read_arguments(struct tools_call *call, struct command 
     request->directory = directory ? command->directory : request->directory;
     request->environment = (const char *const *)command->variables;
     request->input_fd = command->input_fd;
+    command->digest = nacre_hash(call->asked->arguments, call->asked->argument_bytes);
+    request->input_digest = &command->digest;
     request->on_output = keep;
     request->on_output_data = command->kept;
     request->stream_only = true;

@@ -78,11 +78,13 @@ static const struct {
     /* Elevation. */
     { ELEVATED("allowFrom: {chat: ['7']}"), "" },
     { ELEVATED("enabled: false, allowFrom: {chat: ['*']}"), "" },
-    { ELEVATED("allowFrom: {chat: ['7', '*']}"), "2:44 everybody on chat may ask for |" },
+    { ELEVATED("allowFrom: {chat: ['7', '*']}"),
+      "2:44 everybody on chat may ask for |" },
     { ELEVATED("allowFrom: {a: ['7'], chat: ['chat:*']}"),
       "2:49 everybody on chat may ask for |" },
     /* What takes tools away elsewhere and not here. */
-    { "{agents: {}, tools: {profile: 'minimal'}}", "1:22 tools.profile: not read: what |" },
+    { "{agents: {}, tools: {profile: 'minimal'}}",
+      "1:22 tools.profile: not read: what |" },
     /* Containers. */
     { DOCKER("user: '1000:1000'"), "" },
     { DOCKER("user: '0:0'"), "2:16 commands run as root of the sa|" },

@@ -645,8 +645,8 @@ static void issue(const struct settled *settled, const char *arguments,
     };
     struct nacre_error err;
 
-    if (nacre_approval_issue(nacre_engine_key_dir(engine), &ask, 60000, ret_token, &err) !=
-        NACRE_OK)
+    if (nacre_approval_issue(nacre_engine_key_dir(engine), &ask, 60000, ret_token,
+                             &err) != NACRE_OK)
         fail_msg("%s", err.text);
     free(sorted);
     json_decref(value);

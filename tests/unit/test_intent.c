@@ -95,6 +95,26 @@ static void a_token_holds_for_the_call_it_was_issued_for(void **state)
     assert_int_equal(verdict_on(split, &request, text), NACRE_INTENT_HOLDS);
 }
 
+static void the_arguments_of_a_call_are_bound_by_what_stdin_holds(void **state)
+{
+    struct nacre_tool tool = { .kind = NACRE_TOOL_MODULE, .name = (char *)"t.wasm" };
+    struct nacre_digest one = nacre_hash("{\"a\":1}", 7);
+    struct nacre_digest two = nacre_hash("{\"a\":2}", 7);
+    struct nacre_request request = { .input_fd = -1, .input_digest = &one };
+    char token[NACRE_INTENT_TOKEN], text[NACRE_INTENT_TEXT];
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(nacre_intent_issue(keys, &tool, &request, 0, token, &err), NACRE_OK);
+    request.intent = token;
+    assert_int_equal(verdict_on(&tool, &request, text), NACRE_INTENT_HOLDS);
+    request.input_digest = &two;
+    assert_int_equal(verdict_on(&tool, &request, text), NACRE_INTENT_MISMATCH);
+    assert_non_null(strstr(text, "the arguments are"));
+    request.input_digest = NULL;
+    assert_int_equal(verdict_on(&tool, &request, text), NACRE_INTENT_MISMATCH);
+}
+
 static const struct {
     const char *argv[4], *arguments[3], *invoke, *session, *input, *what;
 } other_calls[] = {
@@ -356,6 +376,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_token_holds_for_the_call_it_was_issued_for),
+        cmocka_unit_test(the_arguments_of_a_call_are_bound_by_what_stdin_holds),
         cmocka_unit_test(another_call_is_a_mismatch_that_says_what_differs),
         cmocka_unit_test(a_module_is_known_by_its_bytes_and_is_no_command),
         cmocka_unit_test(no_token_and_another_keys_token_do_not_hold),

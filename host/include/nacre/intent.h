@@ -17,9 +17,10 @@
  * session and what the person said; nacre_run() holds the run to it and takes it once.
  *
  * Bound: the tool (a module by its bytes, a command by its first word), every argument,
- * the export that is invoked, the session, the person's input.  Not bound: environment,
- * stdin, mounts, the directory it starts in and the policy; where these matter, let the
- * policy rule them.
+ * the JSON arguments of a tool's call byte by byte (request.input_digest), the export
+ * that is invoked, the session, the person's input.  Not bound: environment, stdin of
+ * which no digest is known, mounts, the directory it starts in and the policy; where
+ * these matter, let the policy rule them.
  *
  *     TOKEN = base64url(payload) "." base64url(HMAC-SHA-256(key, payload))
  *

@@ -191,6 +191,7 @@ done
 run check c.json5
 expect_out_has "docker.ulimits.nofile: 64 holds, soft and hard: inside nothing raises it to 128"
 run rm --all
+config all session none
 
 # ---- an owner that was killed leaves a name, not a hindrance ----
 

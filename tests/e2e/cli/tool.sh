@@ -159,6 +159,43 @@ run explain --config claw.json --tool probe
 expect_status 0
 expect_out_has "probe would run at level wasm: it is a module"
 
+# ---- an intent is for these arguments, byte by byte ----
+
+issue() { # NAME JSON
+  run intent issue --tool "$1" --json-args "$2"
+  expect_status 0
+  token=$(cat "$scratch/out")
+}
+with_intent() { # NAME POLICY JSON
+  run tool call "$1" --policy "$2" --intent "$token" --json-args "$3"
+}
+issue probe '{"do": "echo"}'
+with_intent probe workspace '{"do": "echo", "text": "more"}'
+expect_status 126
+expect_err_has "the intent was issued for another call: the arguments are not the same"
+with_intent writer workspace '{"do": "echo"}' # of the same bytes: the same module
+expect_status 0
+with_intent probe workspace '{"do": "echo"}'
+expect_status 126
+expect_err_has "the intent was used before"
+run run --policy workspace --intent "$token" "$PROBE"
+expect_status 126
+issue exec '{"command": "echo hi"}'
+with_intent exec shell '{"command": "echo hi", "environment": {"A": "b"}}'
+expect_status 126
+with_intent exec shell '{"command": "echo hi"}'
+expect_status 0
+expect_out hi
+run intent issue --tool prode --json-args '{}'
+expect_status 127
+run intent issue --tool exec --json-args '{}'
+expect_status 125
+run intent issue --tool probe --json-args '{}' -- word
+expect_status 125
+expect_err "nacre: --json-args goes with --tool NAME and no other argument"
+run intent issue --json-args '{}'
+expect_status 125
+
 # ---- check and explain ----
 
 run check "$NACRE_TOOL_DIR/probe"
