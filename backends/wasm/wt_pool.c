@@ -143,6 +143,10 @@ void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker)
     struct wt_worker *oldest = NULL;
 
     wipe(worker);
+    /* Nobody comes after this run: it dies while the run is recorded, instead of being
+     * waited for at the end. */
+    if (pool->options->single_run)
+        (void)nacre_pidfd_signal(worker->child.pidfd, SIGKILL);
     (void)pthread_mutex_lock(&pool->lock);
     worker->next = pool->idle;
     pool->idle = worker;
