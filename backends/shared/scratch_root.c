@@ -161,3 +161,8 @@ void nacre_scratch_drop(struct nacre_scratch *scratch, const char *name)
 
     (void)!nacre_tree_remove(scratch->root_fd, name, &err);
 }
+
+bool nacre_scratch_drop_unused(struct nacre_scratch *scratch, const char *name)
+{
+    return unlinkat(scratch->root_fd, name, AT_REMOVEDIR) == 0;
+}

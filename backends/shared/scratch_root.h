@@ -1,6 +1,8 @@
 #ifndef NACRE_SCRATCH_ROOT_H
 #define NACRE_SCRATCH_ROOT_H
 
+#include <stdbool.h>
+
 #include "nacre/error.h"
 #include "nacre/own.h"
 
@@ -25,5 +27,9 @@ NACRE_MUST_CHECK enum nacre_status nacre_scratch_make(struct nacre_scratch *scra
                                                       int *ret_fd,
                                                       struct nacre_error *err);
 void nacre_scratch_drop(struct nacre_scratch *scratch, const char *name);
+
+/* The same while somebody may still use it, if nothing was ever made there: a directory
+ * that is gone takes no more names.  False, and it stays as it is, if something was. */
+bool nacre_scratch_drop_unused(struct nacre_scratch *scratch, const char *name);
 
 #endif

@@ -49,6 +49,14 @@ enum nacre_status wt_pool_open(struct wt_zygote *zygote,
     return NACRE_OK;
 }
 
+/* Is there nothing that has to wait until it is gone? */
+static bool leaves_nothing(struct wt_pool *pool, struct wt_worker *worker)
+{
+    if (worker->scratch[0] && nacre_scratch_drop_unused(pool->scratch, worker->scratch))
+        worker->scratch[0] = '\0';
+    return !worker->scratch[0] && !worker->group.name[0];
+}
+
 void wt_pool_free(struct wt_pool *pool)
 {
     if (!pool)
@@ -60,9 +68,8 @@ void wt_pool_free(struct wt_pool *pool)
         struct wt_worker *worker = pool->idle;
 
         pool->idle = worker->next;
-        /* The program ends now: init reaps what is dying, and there is nothing to tidy.
-         */
-        if (pool->options->single_run && !worker->scratch[0] && !worker->group.name[0]) {
+        /* The program ends now: init reaps what is dying. */
+        if (pool->options->single_run && leaves_nothing(pool, worker)) {
             (void)close(worker->child.pidfd);
             worker->child = (struct wt_child){ .pidfd = -1 };
         }
@@ -143,6 +150,10 @@ void wt_pool_keep(struct wt_pool *pool, struct wt_worker *worker)
     struct wt_worker *oldest = NULL;
 
     wipe(worker);
+    /* Nobody comes after this run: it dies while the run is recorded, instead of being
+     * waited for at the end. */
+    if (pool->options->single_run)
+        (void)nacre_pidfd_signal(worker->child.pidfd, SIGKILL);
     (void)pthread_mutex_lock(&pool->lock);
     worker->next = pool->idle;
     pool->idle = worker;

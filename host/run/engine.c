@@ -258,6 +258,8 @@ void nacre_engine_free(struct nacre_engine *engine)
     for (size_t i = 0; i < NACRE_COUNT(engine->attached); i++)
         if (engine->attached[i].thing)
             engine->attached[i].release(engine->attached[i].thing);
+    /* Every run has ended.  Before the executors: what they wait for dies meanwhile. */
+    nacre_audit_free(engine->audit);
     for (size_t i = 0; i < NACRE_COUNT(engine->executors); i++) {
         struct nacre_executor *executor = atomic_load(&engine->executors[i]);
 
@@ -266,7 +268,6 @@ void nacre_engine_free(struct nacre_engine *engine)
     }
     nacre_doors_free(engine->doors); /* after those who hold some */
     (void)pthread_mutex_destroy(&engine->opening);
-    nacre_audit_free(engine->audit);
     nacre_plans_free(engine->plans);
     nacre_places_clear(&engine->places);
     free(engine);

@@ -59,10 +59,19 @@ static enum nacre_status find(const char *given, const char *variable,
 /* The directory of the nacre program, whoever runs it, for what is installed beside it. */
 static bool program_dir(const char *program, char ret_path[PATH_MAX])
 {
+    ssize_t length;
     char *slash;
 
-    if (!realpath(program ? program : "/proc/self/exe", ret_path))
-        return false;
+    if (program) {
+        if (!realpath(program, ret_path))
+            return false;
+    } else {
+        /* What the kernel calls it has no links left to resolve, one by one. */
+        length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+        if (length <= 0 || ret_path[0] != '/')
+            return false;
+        ret_path[length] = '\0';
+    }
     slash = strrchr(ret_path, '/');
     *slash = '\0';
     return true;

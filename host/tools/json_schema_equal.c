@@ -31,6 +31,7 @@ int schema_compare(const json_t *a, const json_t *b)
     return (left > right) - (left < right);
 }
 
+/* Without roundl() and its like: for them alone every start would load libm. */
 bool schema_is_multiple(const json_t *value, const json_t *of)
 {
     long double quotient, nearest;
@@ -39,11 +40,14 @@ bool schema_is_multiple(const json_t *value, const json_t *of)
         /* INT64_MIN % -1 traps; `of` is above 0. */
         return json_integer_value(value) % json_integer_value(of) == 0;
     }
-    quotient = number_of(value) / number_of(of);
-    nearest = roundl(quotient);
+    quotient = fabsl(number_of(value) / number_of(of));
+    if (!isfinite(quotient))
+        return false;
+    if (quotient >= 0x1p63L) /* what it is off by is within what is let pass below */
+        return true;
+    nearest = (long double)(uint64_t)(quotient + 0.5L);
     /* 0.3 is a multiple of 0.1 to whoever wrote it. */
-    return isfinite(quotient) &&
-           fabsl(quotient - nearest) <= 1e-12L * fmaxl(1.0L, fabsl(quotient));
+    return fabsl(quotient - nearest) <= 1e-12L * (quotient > 1 ? quotient : 1);
 }
 
 static bool equal_objects(const json_t *a, const json_t *b, uint64_t *steps)

@@ -269,6 +269,17 @@ static void how_a_tool_ends_is_told(void **state)
                      rows[i].text);
 }
 
+static void a_manifests_fuel_is_exact_every_time(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        json_t *answer = call("starved", "{\"do\": \"loop\"}");
+
+        assert_int_equal(json_integer_value(meta_of(answer, "fuel")), 1000);
+        expect_error(answer, "out-of-fuel", "out-of-fuel", "budget");
+    }
+}
+
 static void what_is_no_answer_is_told_with_an_excerpt(void **state)
 {
     static const struct {
@@ -853,6 +864,7 @@ int main(void)
         cmocka_unit_test(arguments_that_are_too_large_run_nothing),
         cmocka_unit_test(a_tool_that_is_not_there_names_the_nearest),
         cmocka_unit_test(how_a_tool_ends_is_told),
+        cmocka_unit_test(a_manifests_fuel_is_exact_every_time),
         cmocka_unit_test(what_is_no_answer_is_told_with_an_excerpt),
         cmocka_unit_test(a_tools_own_error_and_status_are_errors),
         cmocka_unit_test(structured_content_is_judged_by_its_schema),

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -91,6 +92,29 @@ static void a_root_is_private_and_removed_at_the_end(void **state)
     nacre_scratch_free(scratch);
     assert_int_equal(names_in("base"), 0);
     assert_int_equal(scene_fds(), fds);
+}
+
+static void what_was_never_used_can_go_at_once_and_nothing_else(void **state)
+{
+    struct nacre_scratch *scratch = open_base();
+    char name[NACRE_SCRATCH_NAME];
+    struct nacre_error err;
+    struct stat info;
+    int fd;
+
+    (void)state;
+    assert_int_equal(nacre_scratch_make(scratch, name, &fd, &err), NACRE_OK);
+    assert_int_equal(mkdirat(fd, "made", 0700), 0);
+    assert_false(nacre_scratch_drop_unused(scratch, name));
+    assert_int_equal(fstatat(fd, "made", &info, 0), 0);
+    assert_int_equal(unlinkat(fd, "made", AT_REMOVEDIR), 0);
+    assert_true(nacre_scratch_drop_unused(scratch, name));
+    assert_int_equal(mkdirat(fd, "late", 0700), -1); /* for whoever has it open still */
+    assert_int_equal(errno, ENOENT);
+    assert_false(nacre_scratch_drop_unused(scratch, name));
+    (void)close(fd);
+    nacre_scratch_free(scratch);
+    assert_int_equal(names_in("base"), 0);
 }
 
 /* What an owner that is killed leaves: a file, and links to what is not its own. */
@@ -232,6 +256,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_root_is_private_and_removed_at_the_end, start),
+        cmocka_unit_test_setup(what_was_never_used_can_go_at_once_and_nothing_else,
+                               start),
         cmocka_unit_test_setup(a_killed_owners_root_is_swept_and_its_links_lead_nowhere,
                                start),
         cmocka_unit_test_setup(a_young_root_is_left_alone, start),

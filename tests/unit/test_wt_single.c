@@ -77,10 +77,12 @@ static enum nacre_status run(struct nacre_engine *engine, const char *wat,
     return nacre_run(engine, policy, tool, request, ret_result, err);
 }
 
+static const struct nacre_request plain;
+
 /* With `text` as its input. */
-static struct nacre_result *run_echo(struct nacre_engine *engine, const char *text)
+static struct nacre_result *run_echo(struct nacre_engine *engine, const char *text,
+                                     struct nacre_request request)
 {
-    struct nacre_request request = { .input_fd = -1 };
     struct nacre_result *result = NULL;
     struct nacre_error err;
     int input[2];
@@ -98,7 +100,7 @@ static struct nacre_result *run_echo(struct nacre_engine *engine, const char *te
 static void assert_echoes(struct nacre_engine *engine, const char *text)
 {
     NACRE_AUTO(nacre_result_guard)
-    struct nacre_result *result = run_echo(engine, text);
+    struct nacre_result *result = run_echo(engine, text, plain);
 
     assert_int_equal(result->outcome, NACRE_OUTCOME_EXITED);
     assert_int_equal(result->output.size, strlen(text));
@@ -151,22 +153,48 @@ static void the_zygote_itself_runs_the_call_that_came_along(void **state)
     assert_true(zygote > 0);
     assert_echoes(engine, "one");
     assert_int_equal(child_pid(), zygote);
-    assert_echoes(engine, "two"); /* one that is handed over */
-    assert_int_equal(child_pid(), zygote);
     nacre_engine_free(engine);
     assert_nothing_is_left();
 }
 
+static void its_worker_is_gone_though_the_engine_is_open(void **state)
+{
+    struct nacre_engine *engine;
+    siginfo_t info;
+    pid_t zygote;
+
+    (void)state;
+    engine = open_engine(0);
+    zygote = child_pid();
+    assert_echoes(engine, "one");
+    assert_int_equal(waitid(P_PID, (id_t)zygote, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(info.si_status, SIGKILL);
+    assert_echoes(engine, "two"); /* one too many, in a worker of its own */
+    nacre_engine_free(engine);
+    assert_nothing_is_left();
+}
+
+static void see_where(void *data, int stream, const char *bytes, size_t count)
+{
+    (void)stream;
+    (void)bytes;
+    (void)count;
+    assert_int_equal(sched_getaffinity(child_pid(), sizeof(cpu_set_t), data), 0);
+}
+
 static void a_zygote_that_was_moved_may_run_everywhere_again(void **state)
 {
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    struct nacre_request request = { .on_output = see_where };
     struct nacre_engine *engine;
     cpu_set_t ours, its;
 
     (void)state;
+    CPU_ZERO(&its);
+    request.on_output_data = &its;
     engine = open_engine(0);
-    assert_echoes(engine, "where");
+    result = run_echo(engine, "where", request);
     assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
-    assert_int_equal(sched_getaffinity(child_pid(), sizeof(its), &its), 0);
     assert_true(CPU_EQUAL(&ours, &its));
     nacre_engine_free(engine);
     assert_nothing_is_left();
@@ -225,7 +253,7 @@ static void a_zygote_that_never_gets_ready_ends_at_the_deadline(void **state)
     assert_int_equal(kill(child_pid(), SIGSTOP), 0);
     {
         NACRE_AUTO(nacre_result_guard)
-        struct nacre_result *result = run_echo(engine, "never");
+        struct nacre_result *result = run_echo(engine, "never", plain);
 
         assert_int_equal(result->outcome, NACRE_OUTCOME_TIMED_OUT);
         assert_int_equal(result->output.size, 0);
@@ -244,7 +272,7 @@ static void walls_that_cannot_stand_are_named(void **state)
     engine = open_engine(99);
     {
         NACRE_AUTO(nacre_result_guard)
-        struct nacre_result *result = run_echo(engine, "high");
+        struct nacre_result *result = run_echo(engine, "high", plain);
 
         assert_int_equal(result->outcome, NACRE_OUTCOME_DENIED);
         assert_int_equal(result->denial_count, 1);
@@ -335,6 +363,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_zygote_itself_runs_the_call_that_came_along),
+        cmocka_unit_test(its_worker_is_gone_though_the_engine_is_open),
         cmocka_unit_test(a_zygote_that_was_moved_may_run_everywhere_again),
         cmocka_unit_test(a_zygote_killed_before_it_is_asked_is_replaced),
         cmocka_unit_test(a_zygote_killed_when_it_was_asked_is_replaced),
