@@ -394,6 +394,7 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
     struct init_config config = {
         .beat_ms_max = BEAT_MS,
         .commands_max = 1,
+        .once = true,
         .landlock_none = nacre_landlock_abi() == 0,
         .oom_file = "",
         .names = (const char *const *)sandbox->names.names,
