@@ -38,6 +38,7 @@ struct executor {
     pthread_mutex_t probing;
     struct nacre_box_cgroups *cgroups; /* once probed; guarded by `probing` until then */
     _Atomic int cancelled;             /* a signal's number */
+    struct nt_launched ending; /* of the only run: dead but for the kernel's part */
 };
 
 static struct executor *executor_of(struct nacre_executor *base)
@@ -114,9 +115,11 @@ static void executor_probe(struct nacre_executor *base, uint32_t wanted)
 static void executor_free(struct nacre_executor *base)
 {
     struct executor *executor = executor_of(base);
+    struct nacre_error err;
 
     if (!executor)
         return;
+    (void)!nt_launched_end(&executor->ending, &err);
     nacre_box_cgroups_free(executor->cgroups);
     nt_launcher_free(executor->launcher);
     (void)pthread_mutex_destroy(&executor->probing);
@@ -146,6 +149,7 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
         return nacre_fail(err, NACRE_ERR_MEMORY, "executor");
     executor->base.ops = &nacre_process_executor;
     executor->options = *options;
+    executor->ending = (struct nt_launched){ -1, -1, -1 };
     executor->is_root = geteuid() == 0;
     executor->home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
     (void)pthread_mutex_init(&executor->probing, NULL);
@@ -191,7 +195,16 @@ struct sandbox {
     struct pr_expect *expect;
     struct nt_launched launched;
     struct nt_box *box;
+    bool is_empty; /* init has said that nothing is left, and leaves itself */
 };
+
+/* Of the one run that there is, nothing waits for the kernel's tidying up but the end of
+ * all: the record of the run can be written meanwhile. */
+static bool may_linger(const struct sandbox *sandbox)
+{
+    return sandbox->is_empty && sandbox->executor->options.single_run &&
+           !sandbox->group && !sandbox->masks;
+}
 
 /* Whatever became of it, nothing of it is left: neither process nor mount, placeholder
  * nor cgroup. */
@@ -200,7 +213,10 @@ static void sandbox_end(struct sandbox *sandbox)
     struct nacre_error err;
 
     nt_box_free(sandbox->box);
-    (void)!nt_launched_end(&sandbox->launched, &err);
+    if (may_linger(sandbox))
+        nt_launched_doom(&sandbox->launched, &sandbox->executor->ending);
+    else
+        (void)!nt_launched_end(&sandbox->launched, &err);
     if (sandbox->expect)
         pr_expect_clear(sandbox->expect);
     free(sandbox->expect);
@@ -356,36 +372,6 @@ static enum nacre_status launch(struct sandbox *sandbox, uint64_t deadline_ns,
     return nt_launch(sandbox->executor->launcher, &options, &sandbox->launched, err);
 }
 
-/* What init has to look at before each command: every cover of a denied path. */
-static enum nacre_status list_masks(const struct pr_spec *spec,
-                                    struct init_mask **ret_masks, size_t *ret_count,
-                                    struct nacre_buf *names, struct nacre_error *err)
-{
-    struct init_mask *masks = calloc(spec->op_count + 1, sizeof(*masks));
-    size_t count = 0, offset = 0;
-    enum nacre_status status = NACRE_OK;
-
-    if (!masks)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "masks");
-    for (size_t i = 0; i < spec->op_count && status == NACRE_OK; i++) {
-        const char *target = spec->ops[i].target;
-
-        if (spec->ops[i].kind != SPEC_COVER)
-            continue;
-        status = nacre_buf_add(names, "/", 1, err);
-        if (status == NACRE_OK)
-            status = nacre_buf_add(names, target, strlen(target) + 1, err);
-    }
-    for (size_t i = 0; i < spec->op_count && status == NACRE_OK; i++)
-        if (spec->ops[i].kind == SPEC_COVER) {
-            masks[count++].path = names->bytes + offset;
-            offset += strlen(names->bytes + offset) + 1;
-        }
-    *ret_masks = masks;
-    *ret_count = count;
-    return status;
-}
-
 static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
                                   struct nacre_error *err)
 {
@@ -403,7 +389,7 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
         .question_count = sandbox->expect->question_count,
     };
     struct nt_stream stream;
-    enum nacre_status status = list_masks(&sandbox->spec, &masks, &config.mask_count,
+    enum nacre_status status = pr_expect_masks(&sandbox->spec, &masks, &config.mask_count,
                                           &names, err);
 
     if (status != NACRE_OK)
@@ -566,6 +552,7 @@ static enum nacre_status run_command(struct sandbox *sandbox,
                               : has_workspace ? "/workspace"
                                               : "/";
     status = nt_box_run(sandbox->box, &command, result, err);
+    sandbox->is_empty = status == NACRE_OK && result->outcome == NACRE_OUTCOME_EXITED;
     if (status == NACRE_ERR_IO && explain_break(sandbox, result))
         status = NACRE_OK;
     if (status == NACRE_OK)
