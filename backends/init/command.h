@@ -65,8 +65,8 @@ struct command {
 /* Each command has this many places in a poll set. */
 #define COMMAND_FDS 4
 
-/* Forks a shepherd, or the command itself, for `start`, or says REFUSED and leaves the command free.  `others` is
- * how many commands are alive already. */
+/* Forks a shepherd for `start`, or the command itself; or says REFUSED and leaves the
+ * command free.  `others` is how many commands are alive already. */
 void command_start(struct command *command, struct sandbox *sandbox, const uint8_t *id,
                    const struct init_start *start, size_t others);
 

@@ -203,7 +203,7 @@ struct sandbox {
 static bool may_linger(const struct sandbox *sandbox)
 {
     return sandbox->is_empty && sandbox->executor->options.single_run &&
-           !sandbox->group && !sandbox->masks;
+           !sandbox->group && !sandbox->masks && sandbox->executor->ending.pid1_fd < 0;
 }
 
 /* Whatever became of it, nothing of it is left: neither process nor mount, placeholder
