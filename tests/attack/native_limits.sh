@@ -129,9 +129,9 @@ D23_memory_by_default() {
     expect_out_lacks "failed 0"
     expect_out_has '"memory_refused":true'
     inside /workspace/attack_native_grow many 256
-    expect_out "failed 0"
+    expect_out_has "failed 0"
   else
-    expect_out_has "missing  memory"
+    expect_out_has "lacking  memory"
   fi
   expect_pairs
 }
