@@ -39,6 +39,7 @@ bool init_config_pack(struct pack *pack, const struct init_config *config)
 {
     pack_u64(pack, config->beat_ms_max);
     pack_u64(pack, config->commands_max);
+    pack_u64(pack, config->once);
     pack_u64(pack, config->capabilities_kept);
     pack_u64(pack, config->landlock_none);
     pack_text(pack, config->oom_file);
@@ -70,6 +71,9 @@ bool init_config_unpack(struct unpack *unpack, struct init_room *room,
         .questions = room->texts,
     };
 
+    config.once = unpack_bool(unpack);
+    if (config.once && config.commands_max != 1)
+        unpack->failed = true;
     config.capabilities_kept = unpack_u64(unpack);
     config.landlock_none = unpack_bool(unpack);
     config.oom_file = unpack_text(unpack);

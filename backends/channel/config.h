@@ -39,6 +39,8 @@ struct init_config {
     uint64_t beat_ms_max; /* without a BEAT for so long every command is killed; a START
                              counts as one; never 0 */
     uint64_t commands_max; /* at once: 1 to CONFIG_COMMANDS_MAX */
+    bool once; /* for one command and no second: init leaves by itself when that has ended
+                  or was refused; commands_max is 1 then */
     uint64_t capabilities_kept; /* of those that init has, by number: bit 1 << CAP_...;
                                    a command has no other */
     bool landlock_none;   /* no second wall: the engine's container has none */

@@ -12,7 +12,10 @@
  * the image) is in the order.
  */
 
-/* Where init lies in every container. */
+/* Where init lies in every container.  It is static and bound from the host, so no image
+ * lacks what it needs; one of another machine's, or with a link or a directory of this
+ * name, is refused.  So there is no second way by the engine's exec, which would be one
+ * without nacre's seccomp, network, secrets and speed. */
 #define DK_INIT_TARGET "/.nacre-init"
 
 /* Something of the host that the container sees. */

@@ -73,12 +73,6 @@ static bool make_pipe(int *ret_ours, int *ret_theirs, bool we_write)
 static bool make_fds(struct command *command, const struct init_start *start,
                      struct shepherd_fds *ret_theirs)
 {
-    int sockets[2];
-
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
-        return false;
-    command->socket = sockets[0];
-    ret_theirs->socket = sockets[1];
     return (!start->input || make_pipe(&command->input, &ret_theirs->input, true)) &&
            make_pipe(&command->lanes[0].fd, &ret_theirs->output, false) &&
            make_pipe(&command->lanes[1].fd, &ret_theirs->errors, false);
@@ -90,6 +84,29 @@ static void close_ours(struct command *command)
     fd_close(&command->input);
     fd_close(&command->lanes[0].fd);
     fd_close(&command->lanes[1].fd);
+}
+
+/* False with errno: there is no process. */
+static bool start_shepherd(struct command *command, const struct exec_plan *plan,
+                           struct shepherd_fds *theirs)
+{
+    int sockets[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0)
+        return false;
+    command->socket = sockets[0];
+    theirs->socket = sockets[1];
+    command->shepherd = fork();
+    if (command->shepherd == 0)
+        shepherd_main(plan, theirs);
+    return command->shepherd > 0;
+}
+
+static bool start_sole(struct command *command, const struct exec_plan *plan,
+                       const struct shepherd_fds *theirs)
+{
+    command->shepherd = sole_start(&command->sole, plan, theirs, &command->socket);
+    return command->shepherd > 0;
 }
 
 static void drop_files(struct command *command, struct sandbox *sandbox)
@@ -110,6 +127,7 @@ void command_start(struct command *command, struct sandbox *sandbox, const uint8
         .mask_count = sandbox->config.mask_count,
         .processes_ours = 1 + others + 1, /* init, and a shepherd each */
     };
+    bool is_sole = sandbox->config.once && sandbox->place.is_pid1;
     struct exec_refusal refusal;
     const char *failed = NULL;
 
@@ -133,14 +151,10 @@ void command_start(struct command *command, struct sandbox *sandbox, const uint8
         return;
     }
     command->has_files = start->file_count > 0;
-    if (make_fds(command, start, &theirs)) {
-        command->shepherd = fork();
-        if (command->shepherd == 0)
-            shepherd_main(&plan, &theirs);
-    } else {
-        command->shepherd = -1;
-    }
-    if (command->shepherd > 0) {
+    plan.processes_ours -= is_sole;
+    if (make_fds(command, start, &theirs) &&
+        (is_sole ? start_sole(command, &plan, &theirs)
+                 : start_shepherd(command, &plan, &theirs))) {
         command->state = COMMAND_ALIVE;
     } else {
         exec_refusal_set(&refusal, INIT_REFUSAL_FULL, errno, "no process could be made");
@@ -154,11 +168,15 @@ void command_start(struct command *command, struct sandbox *sandbox, const uint8
     fd_close(&theirs.errors);
 }
 
-static void order(const struct command *command, int number)
+static void order(struct command *command, int number)
 {
     const struct shepherd_order order = { number };
 
-    if (command->socket >= 0)
+    if (command->sole.pid > 0 && number > 0)
+        sole_signal(&command->sole, number, command->started);
+    else if (command->sole.pid > 0)
+        (void)kill(-1, SIGKILL);
+    else if (command->socket >= 0)
         (void)send(command->socket, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -174,7 +192,7 @@ void command_end(struct command *command, enum init_how how, bool by_owner,
     order(command, 0);
 }
 
-void command_signal(const struct command *command, int number)
+void command_signal(struct command *command, int number)
 {
     if (command->state == COMMAND_ALIVE)
         order(command, number);
@@ -320,6 +338,35 @@ static void take_last_word(struct command *command, const struct shepherd_word *
         command->exit.how = command->ordered;
 }
 
+static void say_started(struct command *command, struct sandbox *sandbox)
+{
+    command->started = true;
+    outbox_add(&sandbox->out, FRAME_STARTED, 0, command->id, NULL, 0);
+    /* Its owner waits for that, to send it its input. */
+    if (command->input >= 0)
+        outbox_hurry(&sandbox->out);
+}
+
+/* The command's own process has said why not, or was executed. */
+static void hear_sole(struct command *command, struct sandbox *sandbox)
+{
+    struct sole *sole = &command->sole;
+    struct exec_refusal refusal;
+    ssize_t count = read(command->socket, &refusal, sizeof(refusal));
+
+    if (count < 0 && errno == EAGAIN)
+        return;
+    fd_close(&command->socket);
+    if (count == sizeof(refusal)) {
+        sole->word.kind = SHEPHERD_REFUSED;
+        sole->word.refusal = refusal;
+        return;
+    }
+    say_started(command, sandbox);
+    if (sole->signal_held > 0)
+        sole_signal(sole, sole->signal_held, true);
+}
+
 /* False: there is nothing more to hear, for now or for good. */
 static bool hear(struct command *command, struct sandbox *sandbox)
 {
@@ -329,11 +376,7 @@ static bool hear(struct command *command, struct sandbox *sandbox)
     if (count < 0 && errno == EAGAIN)
         return false;
     if (count == sizeof(word) && word.kind == SHEPHERD_STARTED) {
-        command->started = true;
-        outbox_add(&sandbox->out, FRAME_STARTED, 0, command->id, NULL, 0);
-        /* Its owner waits for that, to send it its input. */
-        if (command->input >= 0)
-            outbox_hurry(&sandbox->out);
+        say_started(command, sandbox);
         return true;
     }
     fd_close(&command->socket);
@@ -392,8 +435,12 @@ void command_move(struct command *command, struct sandbox *sandbox,
 
     if (command->state == COMMAND_FREE)
         return;
-    if (fds[AT_SOCKET].revents && command->socket >= 0)
-        (void)hear(command, sandbox);
+    if (fds[AT_SOCKET].revents && command->socket >= 0) {
+        if (command->sole.pid > 0)
+            hear_sole(command, sandbox);
+        else
+            (void)hear(command, sandbox);
+    }
     if (command->input >= 0 && command->input_used > 0)
         move_input(command);
     give_credit(command, sandbox);
@@ -414,6 +461,33 @@ void command_reaped(struct command *command, struct sandbox *sandbox)
         ;
     command->shepherd = 0;
     command->state = command->spoken ? COMMAND_ENDED : COMMAND_LOST;
+}
+
+void command_sole_reaped(struct command *command, pid_t pid, int status)
+{
+    sole_reaped(&command->sole, pid, status);
+}
+
+void command_sole_settle(struct command *command, struct sandbox *sandbox,
+                         bool none_left)
+{
+    if (!command->sole.has_ended)
+        return;
+    if (none_left) {
+        if (command->socket >= 0)
+            hear_sole(command, sandbox);
+        sole_account(&command->sole, command->ordered != INIT_HOW_NONE);
+        take_last_word(command, &command->sole.word);
+        command->shepherd = 0;
+        command->state = COMMAND_ENDED;
+        return;
+    }
+    /* At one stroke, whoever was about to fork included; each death comes back here. */
+    (void)kill(-1, SIGKILL);
+    if (command->wall_ns == 0)
+        return;
+    command->wall_ns = 0;
+    command->grace_ns = nacre_clock_ns() + SHEPHERD_KILL_MS * NACRE_NS_PER_MS;
 }
 
 void command_cleared(struct command *command)

@@ -9,6 +9,7 @@
 #include "files.h"
 #include "init.h"
 #include "outbox.h"
+#include "sole.h"
 
 /* What all commands of a sandbox have in common. */
 struct sandbox {
@@ -22,7 +23,7 @@ struct sandbox {
 
 enum command_state {
     COMMAND_FREE,
-    COMMAND_ALIVE, /* it has a shepherd */
+    COMMAND_ALIVE, /* it has a shepherd, or needs none */
     COMMAND_LOST,  /* its shepherd is dead or beaten: what it started may live on */
     COMMAND_ENDED, /* all of it is dead; its last output and words are on the way */
 };
@@ -37,6 +38,8 @@ struct command {
     uint8_t id[FRAME_ID];
     pid_t shepherd;
     int socket; /* -1: the shepherd has said its last word */
+    struct sole sole; /* where there is none, this is: `shepherd` is the command itself,
+                         and `socket` ends when it was executed */
     bool started, spoken; /* STARTED was sent; the last word is known */
     bool refused;
     bool has_files;
@@ -62,15 +65,15 @@ struct command {
 /* Each command has this many places in a poll set. */
 #define COMMAND_FDS 4
 
-/* Forks a shepherd for `start`, or says REFUSED and leaves the command free.  `others` is
- * how many commands are alive already. */
+/* Forks a shepherd for `start`, or the command itself; or says REFUSED and leaves the
+ * command free.  `others` is how many commands are alive already. */
 void command_start(struct command *command, struct sandbox *sandbox, const uint8_t *id,
                    const struct init_start *start, size_t others);
 
 /* Orders its end, once; its shepherd has `grace_ms` for it. */
 void command_end(struct command *command, enum init_how how, bool by_owner,
                  uint64_t grace_ms);
-void command_signal(const struct command *command, int number);
+void command_signal(struct command *command, int number);
 
 /* Frames of the owner.  False: more than it had credit for. */
 bool command_input(struct command *command, const uint8_t *bytes, size_t count);
@@ -85,6 +88,11 @@ void command_move(struct command *command, struct sandbox *sandbox,
 
 /* Its shepherd was reaped. */
 void command_reaped(struct command *command, struct sandbox *sandbox);
+/* A child of init's was; `none_left`: it was the last.  Of a command without a shepherd
+ * alone. */
+void command_sole_reaped(struct command *command, pid_t pid, int status);
+void command_sole_settle(struct command *command, struct sandbox *sandbox,
+                         bool none_left);
 /* All that a lost command left is dead. */
 void command_cleared(struct command *command);
 

@@ -61,6 +61,7 @@ struct init {
     struct gate gate;
     nfds_t gate_at; /* in the poll set: behind the commands */
     bool is_configured;
+    bool is_used; /* a command was started, or refused */
     int signals;
     uint64_t beat_ns; /* when every command is killed for want of a beat */
     uint64_t leave_ns; /* 0: goes on */
@@ -173,11 +174,19 @@ static void reap(void)
             init.report.probe = 0;
             init.report.wait_status = status;
         }
-        for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++)
-            if (init.commands[i].state == COMMAND_ALIVE &&
-                init.commands[i].shepherd == pid)
-                command_reaped(&init.commands[i], &init.sandbox);
+        for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++) {
+            struct command *command = &init.commands[i];
+
+            if (command->state != COMMAND_ALIVE)
+                continue;
+            if (command->sole.pid > 0)
+                command_sole_reaped(command, pid, status);
+            else if (command->shepherd == pid)
+                command_reaped(command, &init.sandbox);
+        }
     }
+    if (init.commands[0].state == COMMAND_ALIVE && init.commands[0].sole.pid > 0)
+        command_sole_settle(&init.commands[0], &init.sandbox, pid < 0);
     for (size_t i = 0; i < CONFIG_COMMANDS_MAX && !init.failure; i++)
         if (init.commands[i].state == COMMAND_LOST)
             clear_lost(&init.commands[i]);
@@ -278,7 +287,8 @@ static const char *take_start(const struct frame *frame)
         if (init.commands[i].state == COMMAND_FREE)
             command = &init.commands[i];
     init.beat_ns = nacre_clock_ns() + init.sandbox.config.beat_ms_max * NACRE_NS_PER_MS;
-    if (others >= init.sandbox.config.commands_max || init.leave_ns > 0) {
+    if (others >= init.sandbox.config.commands_max || init.leave_ns > 0 ||
+        (init.sandbox.config.once && init.is_used)) {
         const uint64_t numbers[] = { INIT_REFUSAL_FULL, EAGAIN };
 
         outbox_add_text(&init.sandbox.out, FRAME_REFUSED, frame->id, numbers, 2,
@@ -287,6 +297,7 @@ static const char *take_start(const struct frame *frame)
         command->input_bytes = inputs[command - init.commands];
         command_start(command, &init.sandbox, frame->id, &start, others);
     }
+    init.is_used = true;
     /* The next command's processes shall not find this one's environment. */
     explicit_bzero(init.start_message.bytes, init.start_message.used);
     init.start_message.used = 0;
@@ -537,6 +548,9 @@ int init_main(const struct init_place *place)
 
         if (init.leave_ns > 0 &&
             (count_commands() == 0 || nacre_clock_ns() >= init.leave_ns))
+            break;
+        if (init.sandbox.config.once && init.is_used && count_commands() == 0 &&
+            outbox_is_empty(&init.sandbox.out))
             break;
         wait_for_something(until);
         move_everything();

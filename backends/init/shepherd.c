@@ -41,11 +41,29 @@ static void refuse(struct shepherd *shepherd, enum init_refusal refusal, int err
     exec_refusal_set(&shepherd->last.refusal, refusal, error, text);
 }
 
-static _Noreturn void be_command(const struct exec_plan *plan, int executing)
+/* False with the refusal. */
+static bool take_streams(const struct shepherd_fds *fds, struct exec_refusal *refusal)
+{
+    int input = fds->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fds->input;
+
+    if (input < 0) {
+        exec_refusal_set(refusal, INIT_REFUSAL_WALL, errno, "/dev/null");
+        return false;
+    }
+    if (dup2(input, 0) < 0 || dup2(fds->output, 1) < 0 || dup2(fds->errors, 2) < 0) {
+        exec_refusal_set(refusal, INIT_REFUSAL_FULL, errno, "fds");
+        return false;
+    }
+    return true;
+}
+
+_Noreturn void shepherd_be_command(const struct exec_plan *plan,
+                                   const struct shepherd_fds *fds, int executing)
 {
     struct exec_refusal refusal = { 0 };
 
-    exec_command(plan, &refusal);
+    if (take_streams(fds, &refusal))
+        exec_command(plan, &refusal);
     (void)!write(executing, &refusal, sizeof(refusal));
     _exit(127);
 }
@@ -54,17 +72,8 @@ static _Noreturn void be_command(const struct exec_plan *plan, int executing)
 static bool start(struct shepherd *shepherd, const struct exec_plan *plan,
                   const struct shepherd_fds *fds)
 {
-    int input = fds->input < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : fds->input;
     int ends[2];
 
-    if (input < 0) {
-        refuse(shepherd, INIT_REFUSAL_WALL, errno, "/dev/null");
-        return false;
-    }
-    if (dup2(input, 0) < 0 || dup2(fds->output, 1) < 0 || dup2(fds->errors, 2) < 0) {
-        refuse(shepherd, INIT_REFUSAL_FULL, errno, "fds");
-        return false;
-    }
     shepherd->signals = signals_take();
     if (shepherd->signals < 0 || pipe2(ends, O_CLOEXEC) < 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
@@ -73,7 +82,7 @@ static bool start(struct shepherd *shepherd, const struct exec_plan *plan,
     }
     shepherd->command = fork();
     if (shepherd->command == 0)
-        be_command(plan, ends[1]);
+        shepherd_be_command(plan, fds, ends[1]);
     if (shepherd->command < 0) {
         refuse(shepherd, INIT_REFUSAL_FULL, errno, "fork");
         return false;
@@ -185,7 +194,7 @@ static void watch(struct shepherd *shepherd)
         hear_executing(shepherd);
 }
 
-static void account(struct shepherd_word *word)
+void shepherd_account(struct shepherd_word *word)
 {
     struct rusage usage;
 
@@ -215,7 +224,7 @@ _Noreturn void shepherd_main(const struct exec_plan *plan,
             shepherd.last.kind = SHEPHERD_BEATEN;
         else if (shepherd.last.kind == SHEPHERD_NONE)
             shepherd.last.kind = SHEPHERD_ENDED;
-        account(&shepherd.last);
+        shepherd_account(&shepherd.last);
     }
     say(&shepherd, &shepherd.last);
     _exit(0);

@@ -46,4 +46,11 @@ struct shepherd_fds {
 _Noreturn void shepherd_main(const struct exec_plan *plan,
                              const struct shepherd_fds *fds);
 
+/* In the child that becomes the command: executes it, or tells `executing` why not. */
+_Noreturn void shepherd_be_command(const struct exec_plan *plan,
+                                   const struct shepherd_fds *fds, int executing);
+
+/* What all the children that were waited for have used. */
+void shepherd_account(struct shepherd_word *word);
+
 #endif

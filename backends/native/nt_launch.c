@@ -260,6 +260,10 @@ static enum nacre_status order(struct nt_launcher *launcher, int channel, int sp
     if (status == NACRE_OK)
         status = send_order(launcher, channel, spec_fd, options, err);
     launcher->is_last = !launcher->again;
+    /* To free the program's copy takes time, and there is none later; another launcher
+     * would get another copy. */
+    if (launcher->is_last && launcher->init_fd >= 0)
+        (void)close(nacre_fd_take(&launcher->init_fd));
     if (status == NACRE_OK)
         status = await_answer(launcher->control_fd, options, err);
     return status;
@@ -364,6 +368,15 @@ static bool end(int pidfd, uint64_t deadline_ns)
         reap(pidfd);
     (void)close(pidfd);
     return is_gone;
+}
+
+void nt_launched_doom(struct nt_launched *launched, struct nt_launched *ret_later)
+{
+    nacre_fd_guard(&launched->channel_fd);
+    if (launched->pid1_fd >= 0)
+        (void)nacre_pidfd_signal(launched->pid1_fd, SIGKILL);
+    *ret_later = *launched;
+    *launched = (struct nt_launched){ -1, -1, -1 };
 }
 
 enum nacre_status nt_launched_end(struct nt_launched *launched, struct nacre_error *err)

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "box_cgroup.h"
 #include "landlock.h"
 #include "nacre/clock.h"
 #include "nacre/executor.h"
@@ -21,12 +20,12 @@
 #include "nt_start.h"
 #include "nt_user.h"
 #include "pr_expect.h"
+#include "pr_groups.h"
 #include "pr_probe.h"
 
 #define MAKING_MS 10000 /* a sandbox takes 3 ms to make; what takes that long is stuck */
 #define BEAT_MS 5000
 #define MOUNTINFO_MAX ((size_t)16 << 20)
-#define PROCESSES_OURS 8 /* init, shepherds and the like, where a cgroup counts them */
 
 struct executor {
     struct nacre_executor base;
@@ -36,8 +35,10 @@ struct executor {
     char *home; /* the caller's, links resolved; or NULL */
     bool is_root;
     pthread_mutex_t probing;
-    struct nacre_box_cgroups *cgroups; /* once probed; guarded by `probing` until then */
+    struct pr_groups groups;
     _Atomic int cancelled;             /* a signal's number */
+    struct nt_launched ending; /* of the only run: dead but for the kernel's part, */
+    struct pr_group ending_group; /* and its group */
 };
 
 static struct executor *executor_of(struct nacre_executor *base)
@@ -72,29 +73,6 @@ static void add_walls(struct executor *executor)
                         "init kills the command; the host kills init 2 s later");
 }
 
-static void probe_cgroups(struct executor *executor)
-{
-    struct nacre_executor *base = &executor->base;
-    const struct nacre_box_cgroups *cgroups;
-    struct nacre_error err;
-    uint32_t found = 0;
-
-    if (nacre_box_cgroups_open(&executor->cgroups, &err) != NACRE_OK) {
-        nacre_mechanism_add(base, "cgroups", false, "%.180s", err.text);
-        return;
-    }
-    cgroups = executor->cgroups;
-    if (nacre_box_cgroups_has(cgroups, NACRE_BOX_MEMORY))
-        found |= NACRE_FEATURE_MEMORY_LIMIT;
-    if (nacre_box_cgroups_has(cgroups, NACRE_BOX_CPU))
-        found |= NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY;
-    nacre_mechanism_add(base, "memory", found & NACRE_FEATURE_MEMORY_LIMIT, "%.180s",
-                        nacre_box_cgroups_text(cgroups, NACRE_BOX_MEMORY));
-    nacre_mechanism_add(base, "cpu_shares", found & NACRE_FEATURE_CPU_SHARES_ANY,
-                        "%.180s", nacre_box_cgroups_text(cgroups, NACRE_BOX_CPU));
-    atomic_fetch_or(&base->features, found);
-}
-
 /* Cgroups are probed by making some, which costs as much as a run. */
 static void executor_probe(struct nacre_executor *base, uint32_t wanted)
 {
@@ -105,19 +83,19 @@ static void executor_probe(struct nacre_executor *base, uint32_t wanted)
     if (!(wanted & (NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_CPU_SHARES_LOW |
                     NACRE_FEATURE_CPU_SHARES_ANY)))
         return;
-    (void)pthread_mutex_lock(&executor->probing);
-    if (!executor->cgroups)
-        probe_cgroups(executor);
-    (void)pthread_mutex_unlock(&executor->probing);
+    pr_groups_probe(&executor->groups, base);
 }
 
 static void executor_free(struct nacre_executor *base)
 {
     struct executor *executor = executor_of(base);
+    struct nacre_error err;
 
     if (!executor)
         return;
-    nacre_box_cgroups_free(executor->cgroups);
+    (void)!nt_launched_end(&executor->ending, &err);
+    pr_group_put(&executor->ending_group);
+    pr_groups_clear(&executor->groups);
     nt_launcher_free(executor->launcher);
     (void)pthread_mutex_destroy(&executor->probing);
     free(executor->home);
@@ -146,9 +124,11 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
         return nacre_fail(err, NACRE_ERR_MEMORY, "executor");
     executor->base.ops = &nacre_process_executor;
     executor->options = *options;
+    executor->ending = (struct nt_launched){ -1, -1, -1 };
     executor->is_root = geteuid() == 0;
     executor->home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
     (void)pthread_mutex_init(&executor->probing, NULL);
+    (void)pthread_mutex_init(&executor->groups.opening, NULL);
     status = pr_probe("/proc", executor->is_root, err);
     if (status == NACRE_OK)
         status = nt_user_find(NULL, &executor->user, err);
@@ -183,7 +163,7 @@ struct sandbox {
     struct executor *executor;
     struct nacre_open_mounts mounts;
     struct nt_masks *masks;
-    struct nacre_box_group *group;
+    struct pr_group group;
     struct nt_door door;
     struct nt_door_names names;
     int door_fd; /* where the launcher's listening sockets come; -1: there is no door */
@@ -191,7 +171,18 @@ struct sandbox {
     struct pr_expect *expect;
     struct nt_launched launched;
     struct nt_box *box;
+    bool is_empty; /* init has said that nothing is left, and leaves itself */
 };
+
+/* Of the one run that there is, nothing waits for the kernel's tidying up but the end of
+ * all: the record of the run can be written meanwhile. */
+static bool may_linger(const struct sandbox *sandbox)
+{
+    const struct executor *executor = sandbox->executor;
+
+    return sandbox->is_empty && executor->options.single_run && !sandbox->masks &&
+           executor->ending.pid1_fd < 0;
+}
 
 /* Whatever became of it, nothing of it is left: neither process nor mount, placeholder
  * nor cgroup. */
@@ -200,7 +191,13 @@ static void sandbox_end(struct sandbox *sandbox)
     struct nacre_error err;
 
     nt_box_free(sandbox->box);
-    (void)!nt_launched_end(&sandbox->launched, &err);
+    if (may_linger(sandbox)) {
+        nt_launched_doom(&sandbox->launched, &sandbox->executor->ending);
+        sandbox->executor->ending_group = sandbox->group;
+        sandbox->group = (struct pr_group){ NULL, NULL };
+    } else {
+        (void)!nt_launched_end(&sandbox->launched, &err);
+    }
     if (sandbox->expect)
         pr_expect_clear(sandbox->expect);
     free(sandbox->expect);
@@ -208,7 +205,7 @@ static void sandbox_end(struct sandbox *sandbox)
     nacre_fd_guard(&sandbox->door_fd);
     nt_door_names_clear(&sandbox->names);
     nt_door_close(&sandbox->door);
-    nacre_box_group_put(sandbox->executor->cgroups, sandbox->group);
+    pr_group_put(&sandbox->group);
     nt_masks_free(sandbox->masks);
     nacre_mounts_clear(&sandbox->mounts);
 }
@@ -234,35 +231,6 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
         status = nt_masks_open(&sandbox->mounts, options->state_dir, &sandbox->masks,
                                err);
     return status;
-}
-
-/* The sum of all memory, where a policy asks for that; a default is a bound on each
- * process (RLIMIT_DATA), which costs nothing. */
-static bool bounds_sum(const struct sandbox *sandbox, const struct nacre_plan *plan)
-{
-    return plan->limits.memory_asked &&
-           atomic_load(&sandbox->executor->base.features) & NACRE_FEATURE_MEMORY_LIMIT;
-}
-
-/* What the policy asks for was probed; without the feature the caller has waived it. */
-static enum nacre_status take_group(struct sandbox *sandbox,
-                                    const struct nacre_plan *plan,
-                                    struct nacre_error *err)
-{
-    struct nacre_box_cgroups *cgroups = sandbox->executor->cgroups;
-    const struct nacre_limits *limits = &plan->limits;
-    struct nacre_box_limits wanted = { 0 };
-    uint32_t features = atomic_load(&sandbox->executor->base.features);
-
-    if (bounds_sum(sandbox, plan))
-        wanted.memory_bytes_max = limits->memory_bytes_max;
-    if (features & NACRE_FEATURE_CPU_SHARES_ANY)
-        wanted.cpu_shares = limits->cpu_shares;
-    if (wanted.memory_bytes_max == 0 && wanted.cpu_shares == 0)
-        return NACRE_OK;
-    if (nacre_box_cgroups_has(cgroups, NACRE_BOX_PIDS))
-        wanted.processes_max = limits->processes_max + PROCESSES_OURS;
-    return nacre_box_group_take(cgroups, &wanted, &sandbox->group, err);
 }
 
 static enum nacre_status read_mountinfo(const struct nacre_open_mounts *mounts,
@@ -323,9 +291,9 @@ static enum nacre_status make_spec(struct sandbox *sandbox, const struct nacre_p
     input.mountinfo = mountinfo.bytes ? mountinfo.bytes : "";
     if (sandbox->masks)
         input.masks = nt_masks_items(sandbox->masks, &input.mask_count);
-    if (sandbox->group)
-        input.cgroup_count = nacre_box_group_procs(sandbox->group, cgroup_fds);
-    if (!bounds_sum(sandbox, plan))
+    if (sandbox->group.group)
+        input.cgroup_count = nacre_box_group_procs(sandbox->group.group, cgroup_fds);
+    if (!pr_groups_bound(&sandbox->executor->base, plan))
         input.data_bytes_max = plan->limits.memory_bytes_max;
     status = pr_spec_make(&input, &sandbox->spec, err);
     if (status != NACRE_OK)
@@ -356,36 +324,6 @@ static enum nacre_status launch(struct sandbox *sandbox, uint64_t deadline_ns,
     return nt_launch(sandbox->executor->launcher, &options, &sandbox->launched, err);
 }
 
-/* What init has to look at before each command: every cover of a denied path. */
-static enum nacre_status list_masks(const struct pr_spec *spec,
-                                    struct init_mask **ret_masks, size_t *ret_count,
-                                    struct nacre_buf *names, struct nacre_error *err)
-{
-    struct init_mask *masks = calloc(spec->op_count + 1, sizeof(*masks));
-    size_t count = 0, offset = 0;
-    enum nacre_status status = NACRE_OK;
-
-    if (!masks)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "masks");
-    for (size_t i = 0; i < spec->op_count && status == NACRE_OK; i++) {
-        const char *target = spec->ops[i].target;
-
-        if (spec->ops[i].kind != SPEC_COVER)
-            continue;
-        status = nacre_buf_add(names, "/", 1, err);
-        if (status == NACRE_OK)
-            status = nacre_buf_add(names, target, strlen(target) + 1, err);
-    }
-    for (size_t i = 0; i < spec->op_count && status == NACRE_OK; i++)
-        if (spec->ops[i].kind == SPEC_COVER) {
-            masks[count++].path = names->bytes + offset;
-            offset += strlen(names->bytes + offset) + 1;
-        }
-    *ret_masks = masks;
-    *ret_count = count;
-    return status;
-}
-
 static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
                                   struct nacre_error *err)
 {
@@ -394,6 +332,7 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
     struct init_config config = {
         .beat_ms_max = BEAT_MS,
         .commands_max = 1,
+        .once = true,
         .landlock_none = nacre_landlock_abi() == 0,
         .oom_file = "",
         .names = (const char *const *)sandbox->names.names,
@@ -402,7 +341,7 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
         .question_count = sandbox->expect->question_count,
     };
     struct nt_stream stream;
-    enum nacre_status status = list_masks(&sandbox->spec, &masks, &config.mask_count,
+    enum nacre_status status = pr_expect_masks(&sandbox->spec, &masks, &config.mask_count,
                                           &names, err);
 
     if (status != NACRE_OK)
@@ -448,7 +387,8 @@ static enum nacre_status sandbox_make(struct sandbox *sandbox,
     enum nacre_status status = open_mounts(sandbox, plan, err);
 
     if (status == NACRE_OK)
-        status = take_group(sandbox, plan, err);
+        status = pr_group_take(&sandbox->executor->groups, &sandbox->executor->base, plan,
+                               &sandbox->group, err);
     if (status == NACRE_OK)
         status = nt_door_open(sandbox->executor->options.doors, plan, tool, request,
                               &sandbox->door, err);
@@ -477,9 +417,9 @@ static void add_usage(const struct sandbox *sandbox, struct nacre_result *result
 {
     struct nacre_box_usage usage;
 
-    if (!sandbox->group)
+    if (!sandbox->group.group)
         return;
-    nacre_box_group_usage(sandbox->group, &usage);
+    nacre_box_group_usage(sandbox->group.group, &usage);
     if (usage.memory_bytes_peak > 0)
         result->usage.memory_bytes_peak = usage.memory_bytes_peak;
     if (usage.cpu_ns > 0)
@@ -505,8 +445,8 @@ static bool explain_break(const struct sandbox *sandbox, struct nacre_result *re
     struct nacre_box_usage usage = { 0 };
     int signal = atomic_load(&sandbox->executor->cancelled);
 
-    if (sandbox->group)
-        nacre_box_group_usage(sandbox->group, &usage);
+    if (sandbox->group.group)
+        nacre_box_group_usage(sandbox->group.group, &usage);
     if (usage.oom_kills == 0 && signal == 0)
         return false;
     result->outcome = NACRE_OUTCOME_KILLED;
@@ -565,6 +505,7 @@ static enum nacre_status run_command(struct sandbox *sandbox,
                               : has_workspace ? "/workspace"
                                               : "/";
     status = nt_box_run(sandbox->box, &command, result, err);
+    sandbox->is_empty = status == NACRE_OK && result->outcome == NACRE_OUTCOME_EXITED;
     if (status == NACRE_ERR_IO && explain_break(sandbox, result))
         status = NACRE_OK;
     if (status == NACRE_OK)

@@ -209,3 +209,32 @@ enum nacre_status pr_expect_judge(const struct pr_expect *expect,
                           nacre_text_shown(shown, path));
     return NACRE_OK;
 }
+
+enum nacre_status pr_expect_masks(const struct pr_spec *spec,
+                                  struct init_mask **ret_masks, size_t *ret_count,
+                                  struct nacre_buf *names, struct nacre_error *err)
+{
+    struct init_mask *masks = calloc(spec->op_count + 1, sizeof(*masks));
+    size_t count = 0, offset = 0;
+    enum nacre_status status = NACRE_OK;
+
+    if (!masks)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "masks");
+    for (size_t i = 0; i < spec->op_count && status == NACRE_OK; i++) {
+        const char *target = spec->ops[i].target;
+
+        if (spec->ops[i].kind != SPEC_COVER)
+            continue;
+        status = nacre_buf_add(names, "/", 1, err);
+        if (status == NACRE_OK)
+            status = nacre_buf_add(names, target, strlen(target) + 1, err);
+    }
+    for (size_t i = 0; i < spec->op_count && status == NACRE_OK; i++)
+        if (spec->ops[i].kind == SPEC_COVER) {
+            masks[count++].path = names->bytes + offset;
+            offset += strlen(names->bytes + offset) + 1;
+        }
+    *ret_masks = masks;
+    *ret_count = count;
+    return status;
+}

@@ -30,6 +30,14 @@ NACRE_MUST_CHECK enum nacre_status pr_expect_judge(const struct pr_expect *expec
                                                    const struct nt_box *box,
                                                    struct nacre_error *err);
 
+/* What init has to look at before each command: every cover of a denied path.  Their
+ * names are in `names`; *ret_masks is to be freed in any case. */
+NACRE_MUST_CHECK enum nacre_status pr_expect_masks(const struct pr_spec *spec,
+                                                   struct init_mask **ret_masks,
+                                                   size_t *ret_count,
+                                                   struct nacre_buf *names,
+                                                   struct nacre_error *err);
+
 /* Is a filesystem of the kernel's own to be seen in a sandbox with this mountinfo,
  * beside its /proc?  True also when the text can't be read. */
 bool pr_expect_shows_kernel(const char *mountinfo, char ret_path[NACRE_PATH_MAX]);

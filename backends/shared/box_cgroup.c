@@ -28,6 +28,7 @@ struct nacre_box_cgroups {
     size_t count;
     int of[BOX_CONTROLLERS]; /* index into hierarchies; -1: not usable */
     bool has_swap;
+    bool memory_only;
     char texts[NACRE_BOX_FEATURES][256];
     struct nacre_box_group *idle, *lingering;
     size_t idle_count;
@@ -217,6 +218,8 @@ static void find_places(struct nacre_box_cgroups *cgroups,
 
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
         cgroups->of[i] = -1;
+        if (cgroups->memory_only && i != BOX_MEMORY)
+            continue;
         nacre_cgroup_place_v1(tables, controller_names[i], &place);
         if (place.version == NACRE_CGROUP_NONE)
             v2_has[i] = true;
@@ -320,7 +323,9 @@ static void try_hierarchies(struct nacre_box_cgroups *cgroups,
         if (hierarchy->dir_fd < 0 || !make_dir(hierarchy, group->name, &group->dirs[i]))
             drop(cgroups, group, i, errno);
     }
-    if (cgroups->count > 0)
+    /* Where a directory of v1's memory was made and can be written, one can enter. */
+    if (cgroups->count > 0 && !(cgroups->memory_only &&
+                                cgroups->hierarchies[0].version == NACRE_CGROUP_V1))
         try_to_enter(group->dirs, cgroups->count, results);
     for (size_t i = cgroups->count; i-- > 0;)
         if (results[i] != 0)
@@ -381,6 +386,7 @@ static enum nacre_status probe(struct nacre_box_cgroups *cgroups, struct nacre_e
 }
 
 enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables,
+                                        bool memory_only,
                                         struct nacre_box_cgroups **ret_cgroups,
                                         struct nacre_error *err)
 {
@@ -391,6 +397,7 @@ enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables
     if (!cgroups)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for cgroups");
     (void)pthread_mutex_init(&cgroups->lock, NULL);
+    cgroups->memory_only = memory_only;
     status = nacre_cgroup_owner_self(&cgroups->owner, err);
     if (status != NACRE_OK)
         return status;
@@ -401,13 +408,28 @@ enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables
     return status;
 }
 
-enum nacre_status nacre_box_cgroups_open(struct nacre_box_cgroups **ret_cgroups,
-                                         struct nacre_error *err)
+static enum nacre_status open_with(bool memory_only,
+                                   struct nacre_box_cgroups **ret_cgroups,
+                                   struct nacre_error *err)
 {
     NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables tables = { NULL };
     enum nacre_status status = nacre_cgroup_tables_read(&tables, err);
 
-    return status == NACRE_OK ? box_cgroups_open_from(&tables, ret_cgroups, err) : status;
+    return status == NACRE_OK
+               ? box_cgroups_open_from(&tables, memory_only, ret_cgroups, err)
+               : status;
+}
+
+enum nacre_status nacre_box_cgroups_open(struct nacre_box_cgroups **ret_cgroups,
+                                         struct nacre_error *err)
+{
+    return open_with(false, ret_cgroups, err);
+}
+
+enum nacre_status nacre_box_cgroups_open_memory(struct nacre_box_cgroups **ret_cgroups,
+                                                struct nacre_error *err)
+{
+    return open_with(true, ret_cgroups, err);
 }
 
 void nacre_box_cgroups_free(struct nacre_box_cgroups *cgroups)

@@ -83,8 +83,9 @@ static const struct walls process = {
     .denied = COVER_WALL,
     .memory_unit = "MiB of memory, all processes together",
     .memory = "memory cgroup",
-    .memory_default_unit = "MiB of data, each process for itself",
-    .memory_default = "RLIMIT_DATA; a line in the policy bounds the sum by a cgroup",
+    .memory_default_unit = "MiB together by cgroup, else data of each process",
+    .memory_default = "memory cgroup where one can be had; RLIMIT_DATA; a line in the "
+                      "policy makes the cgroup a condition",
     .cpu = "cpu cgroup",
     .cpu_more = "cpu cgroup",
     .processes_unit = "processes and threads",

@@ -179,19 +179,19 @@ static enum nacre_status open_early(struct nacre_engine *engine,
     return status == NACRE_ERR_UNAVAILABLE ? NACRE_OK : status;
 }
 
-static enum nacre_status open_audit(struct nacre_engine *engine,
-                                    const struct nacre_engine_options *options,
-                                    struct nacre_error *err)
+enum nacre_status nacre_engine_audit(struct nacre_engine *engine, struct nacre_error *err)
 {
     char notice[NOTICE_BYTES] = "";
     enum nacre_status status;
 
-    if (options->audit_off)
+    if (!engine->audit_waits)
         return NACRE_OK;
     status = nacre_audit_open(engine->places.audit_path, engine->places.key_dir,
                               &engine->audit, notice, sizeof(notice), err);
-    if (status == NACRE_OK && notice[0] && options->on_notice)
-        options->on_notice(options->callback_data, notice);
+    if (status == NACRE_OK)
+        engine->audit_waits = false;
+    if (status == NACRE_OK && notice[0] && engine->on_notice)
+        engine->on_notice(engine->notice_data, notice);
     return status;
 }
 
@@ -242,8 +242,9 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
         engine->executor_options = executor_options(engine, options);
         status = open_early(engine, options, err);
     }
-    if (status == NACRE_OK)
-        status = open_audit(engine, options, err);
+    engine->audit_waits = !options->audit_off;
+    if (status == NACRE_OK && !(options->single_run && options->commands_only))
+        status = nacre_engine_audit(engine, err);
     if (status != NACRE_OK)
         return status;
     reap_tokens(engine);
@@ -273,14 +274,30 @@ void nacre_engine_free(struct nacre_engine *engine)
     free(engine);
 }
 
+/* The only run that there will be: its sandbox takes longer to make than its plan.  Why
+ * that can't be done is told when the plan asks for it. */
+static void begin_level(struct nacre_engine *engine, enum nacre_level level)
+{
+    struct nacre_executor *executor;
+    struct nacre_error err;
+
+    if (level == NACRE_LEVEL_PROCESS)
+        (void)!nacre_engine_ready(engine, level, &executor, &err);
+}
+
 enum nacre_status nacre_engine_policy(struct nacre_engine *engine, const char *reference,
                                       struct nacre_policy **ret_policy,
                                       struct nacre_error *err)
 {
+    enum nacre_status status;
+
     if (!reference)
         return nacre_policy_most_restrictive(ret_policy, err);
-    return nacre_policy_load(reference, (const char *const *)engine->places.policy_dirs,
-                             ret_policy, err);
+    status = nacre_policy_load(reference, (const char *const *)engine->places.policy_dirs,
+                               ret_policy, err);
+    if (status == NACRE_OK && engine->executor_options.single_run)
+        begin_level(engine, (*ret_policy)->level);
+    return status;
 }
 
 void nacre_cancel(struct nacre_engine *engine, int signal)

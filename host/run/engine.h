@@ -26,7 +26,8 @@ struct nacre_engine {
     struct nacre_executor *_Atomic executors[NACRE_SLOT_COUNT];
     bool own_boxes, forks_self;
     _Atomic int cancelled; /* the signal, for executors that are opened after it */
-    struct nacre_audit *audit; /* NULL only when it was switched off for measuring */
+    struct nacre_audit *audit; /* NULL when it was switched off for measuring, or */
+    bool audit_waits;          /* until nacre_engine_audit() */
     struct nacre_plans *plans;
     struct nacre_doors *doors;
     uint8_t run_prefix[8]; /* random; with the number of the run it is the run's id */
@@ -40,6 +41,11 @@ struct nacre_engine {
 NACRE_MUST_CHECK enum nacre_status
 nacre_engine_ready(struct nacre_engine *engine, enum nacre_level level,
                    struct nacre_executor **ret_executor, struct nacre_error *err);
+
+/* The log is open after this, if there is to be one.  An engine for one command opens it
+ * only when that command's sandbox is on its way: the two take equally long. */
+NACRE_MUST_CHECK enum nacre_status nacre_engine_audit(struct nacre_engine *engine,
+                                                      struct nacre_error *err);
 
 /* The one for this plan: what is to stay warm belongs to the keeper. */
 NACRE_MUST_CHECK enum nacre_status

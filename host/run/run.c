@@ -122,6 +122,8 @@ static enum nacre_status record_failure(struct nacre_engine *engine,
 {
     struct nacre_error audit_err;
 
+    if (nacre_engine_audit(engine, &audit_err) != NACRE_OK)
+        return nacre_fail_context(err, "this can't be recorded in the audit log either");
     if (engine->audit &&
         (nacre_audit_begin(engine->audit, record, &audit_err) != NACRE_OK ||
          nacre_audit_end(engine->audit, record, NULL, err, &audit_err) != NACRE_OK))
@@ -225,6 +227,7 @@ static enum nacre_status run_request(struct nacre_engine *engine,
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf command = NACRE_BUF(COMMAND_BYTES_MAX);
     struct nacre_audit_bare bare;
     struct nacre_executor *opened = NULL, *executor = NULL;
+    struct nacre_error audit_err;
     enum nacre_status status = nacre_decide(record->policy, record->tool,
                                             record->request, result, err);
 
@@ -245,6 +248,11 @@ static enum nacre_status run_request(struct nacre_engine *engine,
         status = open_level(engine, record->policy, *plan, &opened, result, err);
     if (status == NACRE_OK)
         status = nacre_executor_select(&opened, 1, *plan, &executor, result, err);
+    /* Also what is refused has to be recorded; nothing has been used up yet. */
+    if (nacre_engine_audit(engine, &audit_err) != NACRE_OK) {
+        *err = audit_err;
+        return audit_err.status;
+    }
     if (status == NACRE_OK) /* last: an intent is good for one run, not for one try */
         status = nacre_guard_take(engine, record->policy, &guard, result, err);
     if (status != NACRE_OK)

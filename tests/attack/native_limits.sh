@@ -70,8 +70,8 @@ D22_a_command_that_ignores_every_signal_ends() {
   native p.yaml timeout_ms=1000
   over_by 1000 sh -c 'trap "" TERM INT HUP QUIT USR1 USR2 ALRM; while :; do :; done'
   expect_status 124
-  # Stopped, with its shepherd stopped too: no process of it moves any more.
-  over_by 1000 sh -c 'kill -STOP 2; kill -STOP $$'
+  # Stopped: no process of it moves any more, and pid 1 is not stopped with it.
+  over_by 1000 sh -c 'kill -STOP 1; kill -STOP $$'
   expect_status 124
   # Waiting for input that never comes.
   mkfifo pipe
@@ -109,17 +109,31 @@ D23_memory_of_all_processes_together() {
   expect_pairs
 }
 
-# Where the policy is silent `explain` promises a limit of each process's own data.
+# Where the policy is silent `explain` promises a limit of each process's own data, and of
+# the sum where the machine has a memory cgroup for it.
 D23_memory_by_default() {
   scene
   native p.yaml timeout_ms=20000
   run explain --policy p.yaml
-  expect_out_has "512 MiB of data, each process for itself"
+  expect_out_has "512 MiB together by cgroup, else data of each process"
   inside /workspace/attack_native_grow private 700
   [[ $status != 0 ]] || fail "700 MiB under a limit of 512"
   expect_out "got 0 MiB"
   inside /workspace/attack_native_grow private 300
   expect_out "got 300 MiB"
+  run explain --policy p.yaml
+  if grep -q "^stands *memory " "$scratch/out"; then
+    bounded 20 "$NACRE" run --policy p.yaml --workspace work --json -- \
+      /workspace/attack_native_grow many 1024
+    [[ $status != 0 ]] || fail "1024 MiB in 16 processes under a limit of 512"
+    expect_out_lacks "failed 0"
+    expect_out_has '"memory_refused":true'
+    inside /workspace/attack_native_grow many 256
+    expect_out_has "failed 0"
+  else
+    expect_out_has "lacking  memory"
+  fi
+  expect_pairs
 }
 
 F20_scratch_has_its_size() {

@@ -1,11 +1,12 @@
 #!/bin/bash
-# links.sh PROGRAM: what is loaded before main().  Start-up is a budget: libcurl and
+# links.sh PROGRAM [bundled]: what is loaded before main().  Start-up is a budget: libcurl and
 # libcrypto alone take several times what all of these do, and libwasmtime as much, so
 # they may only be loaded when first used.
 set -euo pipefail
 program=$1
 
 expected="libc libjansson libnettle libpcre2-8 libyaml-0"
+[[ ${2:-} != bundled ]] || expected=libc
 # What the C library brings along.
 tolerated="libpthread libdl librt linux-vdso ld-linux-x86-64 ld-linux-aarch64"
 

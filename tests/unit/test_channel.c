@@ -461,6 +461,8 @@ static void numbers_that_are_no_limits_are_refused(void **state)
         { "too many", { .beat_ms_max = 1, .commands_max = CONFIG_COMMANDS_MAX + 1 } },
         { "half an instruction",
           { .beat_ms_max = 1, .commands_max = 1, .filter = filter, .filter_bytes = 12 } },
+        { "one command, and two at once",
+          { .beat_ms_max = 1, .commands_max = 2, .once = true } },
     };
     static const struct {
         const char *what;

@@ -3,6 +3,7 @@
  * on is asked outside of the sandbox, by a mark in the processes' arguments.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -501,6 +503,122 @@ static void a_thousand_commands_leave_nothing_behind(void **state)
     assert_int_equal(owner_close(owner), 0);
 }
 
+/* ---- a sandbox for one command: pid 1 is its shepherd ---- */
+
+static struct owner *ready_once(void)
+{
+    struct owner *owner = owner_open(OWNER_PID1);
+    struct init_config config = owner_config_plain();
+
+    config.commands_max = 1;
+    config.once = true;
+    owner_configure(owner, &config);
+    assert_true(owner->is_reported);
+    return owner;
+}
+
+/* Init has left by itself, with the channel still open. */
+static void assert_left(struct owner *owner, int status)
+{
+    int wait_status = owner_wait(owner);
+
+    assert_true(WIFEXITED(wait_status));
+    assert_int_equal(WEXITSTATUS(wait_status), status);
+    while (!owner->is_at_end)
+        (void)owner_pump(owner, 1000);
+    assert_false(owner->has_failed);
+    assert_int_equal(count_marked(), 0);
+    (void)owner_close(owner);
+}
+
+static void the_only_command_is_a_child_of_pid_1_which_leaves_after_it(void **state)
+{
+    struct owner *owner = ready_once();
+    struct owned *command = run_marked(owner, "echo $PPID; exit 7");
+
+    (void)state;
+    owner_assert_exit(command, INIT_HOW_EXITED, 7);
+    assert_string_equal(command->output[0], "1\n");
+    assert_int_equal(command->exit.left_behind, 0);
+    assert_left(owner, 0);
+}
+
+static void what_the_only_command_leaves_behind_is_killed_and_counted(void **state)
+{
+    struct owner *owner = ready_once();
+    struct owned *command = run_marked(
+        owner, "for i in 1 2 3; do (setsid sh -c 'trap \"\" TERM HUP; " LONG_SLEEP
+               "' >/dev/null 2>&1 &); done; sleep 0.2; echo done");
+
+    (void)state;
+    owner_assert_exit(command, INIT_HOW_EXITED, 0);
+    assert_string_equal(command->output[0], "done\n");
+    assert_true(command->exit.left_behind >= 3);
+    assert_left(owner, 0);
+}
+
+static void the_only_command_has_its_deadline_and_dies_with_all_it_started(void **state)
+{
+    struct owner *owner = ready_once();
+    struct init_start start = marked_shell("(setsid sh -c '" LONG_SLEEP "' &); "
+                                           "kill -STOP 1 $$; " LONG_SLEEP);
+    struct owned *command;
+
+    (void)state;
+    start.wall_ms_max = 200;
+    command = owner_run(owner, 1, &start);
+    owner_assert_exit(command, INIT_HOW_TIMED_OUT, SIGKILL);
+    assert_int_equal(command->exit.left_behind, 0);
+    assert_left(owner, 0);
+}
+
+static void a_signal_reaches_the_only_command_also_when_it_comes_too_early(void **state)
+{
+    struct owner *owner = ready_once();
+    struct init_start start = marked_shell(LONG_SLEEP);
+    struct owned *command;
+
+    (void)state;
+    owner_start(owner, 1, &start);
+    owner_send_number(owner, FRAME_SIGNAL, 0, 1, SIGTERM);
+    command = owner_finish(owner, 1);
+    owner_assert_exit(command, INIT_HOW_SIGNALLED, SIGTERM);
+    assert_left(owner, 0);
+}
+
+static void an_only_command_that_is_refused_was_the_only_one(void **state)
+{
+    static const char *const arguments[] = { "/no/such/program", NULL };
+    struct owner *owner = ready_once();
+    struct init_start start = marked_shell("true");
+    struct owned *command;
+
+    (void)state;
+    start.arguments = arguments;
+    command = owner_run(owner, 1, &start);
+    assert_true(command->is_refused);
+    assert_int_equal(command->refusal, INIT_REFUSAL_EXEC);
+    assert_int_equal(command->error, ENOENT);
+    assert_left(owner, 0);
+}
+
+/* A slow reader loses nothing: init stays until its last frame was taken. */
+static void the_only_commands_output_is_whole_before_pid_1_leaves(void **state)
+{
+    struct owner *owner = ready_once();
+    struct init_start start = marked_shell("head -c 1000000 /dev/zero; echo end >&2");
+    struct owned *command;
+
+    (void)state;
+    owner_start(owner, 1, &start);
+    (void)usleep(300000);
+    command = owner_finish(owner, 1);
+    owner_assert_exit(command, INIT_HOW_EXITED, 0);
+    assert_int_equal(command->count[0], 1000000);
+    assert_string_equal(command->output[1], "end\n");
+    assert_left(owner, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +632,12 @@ int main(void)
         cmocka_unit_test(frames_can_not_be_forged_through_proc),
         cmocka_unit_test(a_stranger_on_the_pipe_does_not_hold_up_the_end),
         cmocka_unit_test(everything_dies_with_the_channel),
+        cmocka_unit_test(the_only_command_is_a_child_of_pid_1_which_leaves_after_it),
+        cmocka_unit_test(what_the_only_command_leaves_behind_is_killed_and_counted),
+        cmocka_unit_test(the_only_command_has_its_deadline_and_dies_with_all_it_started),
+        cmocka_unit_test(a_signal_reaches_the_only_command_also_when_it_comes_too_early),
+        cmocka_unit_test(an_only_command_that_is_refused_was_the_only_one),
+        cmocka_unit_test(the_only_commands_output_is_whole_before_pid_1_leaves),
         cmocka_unit_test(an_owner_that_does_not_read_blocks_nothing),
         cmocka_unit_test(a_wrong_frame_ends_the_sandbox),
         cmocka_unit_test(more_input_than_credit_ends_the_sandbox),

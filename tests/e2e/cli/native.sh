@@ -285,4 +285,22 @@ expect_err_has "scope session, and no session is named"
 run audit verify
 expect_status 0
 
+# ---- a log that can't be opened: nothing runs, though its sandbox may have been begun ----
+
+native process logged.yaml full
+touch log-file
+mkdir -p -m 0777 space
+run run --policy logged.yaml --workspace space --audit log-file/audit.jsonl -- \
+  touch /workspace/ran
+[[ $status != 0 ]] || fail "it ran without a record"
+expect_out ""
+expect_err_has "audit"
+[[ ! -e space/ran ]] || fail "something ran without a record"
+run run --policy missing.yaml --audit log-file/audit.jsonl -- true
+[[ $status != 0 ]] || fail "a policy that is not there"
+expect_err_has "this can't be recorded in the audit log either"
+run run --policy logged.yaml --workspace space -- touch /workspace/ran
+expect_status 0
+[[ -e space/ran ]] || fail "the control did not run"
+
 passed

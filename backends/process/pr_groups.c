@@ -1,0 +1,118 @@
+#include "pr_groups.h"
+
+#define PROCESSES_OURS 8 /* init, shepherds and the like, where a cgroup counts them */
+
+static void tell(struct nacre_executor *base, const char *name,
+                 const struct nacre_box_cgroups *cgroups, enum nacre_box_feature feature)
+{
+    nacre_mechanism_add(base, name, nacre_box_cgroups_has(cgroups, feature), "%.180s",
+                        nacre_box_cgroups_text(cgroups, feature));
+}
+
+static void probe(struct pr_groups *groups, struct nacre_executor *base)
+{
+    struct nacre_box_cgroups *cgroups = NULL;
+    struct nacre_error err;
+    uint32_t found = 0;
+
+    if (nacre_box_cgroups_open(&cgroups, &err) != NACRE_OK) {
+        nacre_mechanism_add(base, "cgroups", false, "%.180s", err.text);
+        return;
+    }
+    if (nacre_box_cgroups_has(cgroups, NACRE_BOX_MEMORY))
+        found |= NACRE_FEATURE_MEMORY_LIMIT;
+    if (nacre_box_cgroups_has(cgroups, NACRE_BOX_CPU))
+        found |= NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY;
+    if (!atomic_load(&groups->plain)) /* it was told then */
+        tell(base, "memory", cgroups, NACRE_BOX_MEMORY);
+    tell(base, "cpu_shares", cgroups, NACRE_BOX_CPU);
+    atomic_store(&groups->asked, cgroups);
+    atomic_fetch_or(&base->features, found);
+}
+
+void pr_groups_probe(struct pr_groups *groups, struct nacre_executor *base)
+{
+    (void)pthread_mutex_lock(&groups->opening);
+    if (!atomic_load(&groups->asked))
+        probe(groups, base);
+    (void)pthread_mutex_unlock(&groups->opening);
+}
+
+void pr_groups_clear(struct pr_groups *groups)
+{
+    nacre_box_cgroups_free(atomic_load(&groups->plain));
+    nacre_box_cgroups_free(atomic_load(&groups->asked));
+    (void)pthread_mutex_destroy(&groups->opening);
+}
+
+bool pr_groups_bound(const struct nacre_executor *base, const struct nacre_plan *plan)
+{
+    return plan->limits.memory_asked &&
+           atomic_load(&base->features) & NACRE_FEATURE_MEMORY_LIMIT;
+}
+
+/* ---- what nobody has asked for ---- */
+
+static struct nacre_box_cgroups *plain_pool(struct pr_groups *groups,
+                                            struct nacre_executor *base)
+{
+    struct nacre_box_cgroups *plain = atomic_load(&groups->plain);
+    struct nacre_error err;
+
+    if (plain)
+        return plain;
+    (void)pthread_mutex_lock(&groups->opening);
+    plain = atomic_load(&groups->plain);
+    if (!plain && nacre_box_cgroups_open_memory(&plain, &err) == NACRE_OK) {
+        if (!atomic_load(&groups->asked))
+            tell(base, "memory", plain, NACRE_BOX_MEMORY);
+        atomic_store(&groups->plain, plain);
+    }
+    (void)pthread_mutex_unlock(&groups->opening);
+    return plain;
+}
+
+static enum nacre_status take_plain(struct pr_groups *groups, struct nacre_executor *base,
+                                    const struct nacre_plan *plan,
+                                    struct pr_group *ret_group, struct nacre_error *err)
+{
+    const struct nacre_box_limits wanted = {
+        .memory_bytes_max = plan->limits.memory_bytes_max
+    };
+
+    ret_group->pool = plain_pool(groups, base);
+    if (!ret_group->pool || !nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_MEMORY))
+        return NACRE_OK;
+    return nacre_box_group_take(ret_group->pool, &wanted, &ret_group->group, err);
+}
+
+/* ---- giving out ---- */
+
+enum nacre_status pr_group_take(struct pr_groups *groups, struct nacre_executor *base,
+                                const struct nacre_plan *plan, struct pr_group *ret_group,
+                                struct nacre_error *err)
+{
+    const struct nacre_limits *limits = &plan->limits;
+    struct nacre_box_limits wanted = { 0 };
+    uint32_t features = atomic_load(&base->features);
+
+    *ret_group = (struct pr_group){ NULL, NULL };
+    if (features & NACRE_FEATURE_CPU_SHARES_ANY)
+        wanted.cpu_shares = limits->cpu_shares;
+    if (wanted.cpu_shares == 0 && !limits->memory_asked)
+        return take_plain(groups, base, plan, ret_group, err);
+    if (features & NACRE_FEATURE_MEMORY_LIMIT)
+        wanted.memory_bytes_max = limits->memory_bytes_max;
+    if (wanted.memory_bytes_max == 0 && wanted.cpu_shares == 0)
+        return NACRE_OK;
+    ret_group->pool = atomic_load(&groups->asked);
+    if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_PIDS))
+        wanted.processes_max = limits->processes_max + PROCESSES_OURS;
+    return nacre_box_group_take(ret_group->pool, &wanted, &ret_group->group, err);
+}
+
+void pr_group_put(struct pr_group *group)
+{
+    nacre_box_group_put(group->pool, group->group);
+    *group = (struct pr_group){ NULL, NULL };
+}

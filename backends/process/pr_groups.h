@@ -1,0 +1,40 @@
+#ifndef NACRE_PROCESS_GROUPS_H
+#define NACRE_PROCESS_GROUPS_H
+
+#include <pthread.h>
+
+#include "box_cgroup.h"
+#include "nacre/executor.h"
+
+/*
+ * The cgroups of level process.  What a policy asks for is a condition, and probed before
+ * it; the default bound on memory holds where a memory cgroup can be had, and where none
+ * can it is RLIMIT_DATA's, of each process for itself.
+ */
+struct pr_groups {
+    pthread_mutex_t opening;
+    struct nacre_box_cgroups *_Atomic asked; /* NULL until probed */
+    struct nacre_box_cgroups *_Atomic plain; /* memory's alone: for what no policy asks */
+};
+
+struct pr_group {
+    struct nacre_box_cgroups *pool;
+    struct nacre_box_group *group; /* NULL: none */
+};
+
+/* Adds to the features and mechanisms of `base`, once. */
+void pr_groups_probe(struct pr_groups *groups, struct nacre_executor *base);
+void pr_groups_clear(struct pr_groups *groups);
+
+/* Does a line of the policy bound the sum of all memory, and can that be done? */
+bool pr_groups_bound(const struct nacre_executor *base, const struct nacre_plan *plan);
+
+/* What the policy asks for was probed; without the feature the caller has waived it. */
+NACRE_MUST_CHECK enum nacre_status pr_group_take(struct pr_groups *groups,
+                                                 struct nacre_executor *base,
+                                                 const struct nacre_plan *plan,
+                                                 struct pr_group *ret_group,
+                                                 struct nacre_error *err);
+void pr_group_put(struct pr_group *group);
+
+#endif
