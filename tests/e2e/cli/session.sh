@@ -148,7 +148,7 @@ mkdir -p "$HOME/.config/nacre"
 printf 'approvals: {wait_ms: 100}\n' >"$HOME/.config/nacre/host.yaml"
 run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out >canary'
 expect_status 126
-expect_err_has "note: exec waits for a person's word: see nacre approvals"
+expect_err_has "note: exec waits for a person's word: it would run outside its sandbox. See nacre approvals"
 expect_err_has "nobody answered request"
 [[ ! -e $work_box ]] || fail "what nobody approved has run"
 run approvals
@@ -205,6 +205,13 @@ printf 'approvals: {wait_ms: 100, require: [Bash]}\n' >"$HOME/.config/nacre/host
 run exec "${with[@]}" 'echo marked'
 expect_status 126
 expect_err_has "waits for a person's word"
+printf 'approvals: {wait_ms: 100}\n' >"$HOME/.config/nacre/host.yaml"
+echo "{ agents: { defaults: { workspace: '$scratch/agent' } } }" >silent.json5
+run exec --config silent.json5 'echo silent'
+expect_status 126
+expect_err_has "no line of the file says so; a mode that is written down is one"
+run explain --config silent.json5
+expect_out_has "a person is asked each time: no line says that there is no sandbox"
 rm "$HOME/.config/nacre/host.yaml"
 config all none "" 'tools: { elevated: { allowFrom: { chat: ["me"] } } },'
 run session end work
