@@ -90,14 +90,18 @@ static bool is_said(const json_t *pair)
 
 static void print_elevated(const json_t *elevated)
 {
-    const json_t *gate;
+    const json_t *gates = json_object_get(elevated, "failures"), *gate;
     size_t i;
 
+    if (text_at(json_array_get(gates, 0), "key")[0] == '(') {
+        (void)printf("%-10snever: this dialect has none\n", "elevated");
+        return;
+    }
     (void)printf("%-10s%s\n", "elevated",
                  json_is_true(json_object_get(elevated, "allowedByConfig"))
                      ? "allowed for this sender, once a person approves the command"
                      : "not allowed; shut are");
-    json_array_foreach(json_object_get(elevated, "failures"), i, gate) {
+    json_array_foreach(gates, i, gate) {
         char shown[NACRE_SHOWN];
 
         (void)printf("%-10s%s: %s (%s)\n", "", text_at(gate, "gate"),

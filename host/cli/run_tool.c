@@ -215,6 +215,10 @@ static enum nacre_status check_config(const struct cli_args *args,
     if (values[RUN_OPT_ELEVATED].given && operands->module)
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "--elevated is for commands: a module always has a sandbox");
+    if (values[RUN_OPT_ELEVATED].given && values[RUN_OPT_OUT_OF_TURN].given)
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "--elevated is for exec alone: what --out-of-turn runs is the "
+                          "tool process");
     return NACRE_OK;
 }
 

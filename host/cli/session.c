@@ -98,20 +98,47 @@ static json_t *words_json(const char *const *words)
     return list;
 }
 
+/* {"NAME": "VALUE"}, as a tool's call has it. */
+static json_t *environment_json(const char *const *variables)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; variables[i]; i++) {
+        const char *equals = strchr(variables[i], '=');
+        json_t *value = cli_json_text(equals ? equals + 1 : "");
+        NACRE_AUTO(nacre_heap_guard) char *name =
+            strndup(variables[i], strcspn(variables[i], "="));
+
+        if (!name || json_object_set_new(object, name, value) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
 /* Everything that makes it this run and no other, as one line of JSON: what a person
- * reads is what their word is bound to.  NULL: out of memory. */
+ * reads is what their word is bound to.  A text for the shell is told as the arguments of
+ * the tool exec are, so that a token of nacre tool approve is good here.  NULL: out of
+ * memory. */
 static char *describe(const struct nacre_tool *tool, const struct nacre_request *request)
 {
-    const char *const *words = tool->argv ? (const char *const *)tool->argv
-                                          : request->arguments;
-    json_t *object = json_pack("{s:o}", tool->argv ? "command" : "arguments",
-                               words_json(words));
-    int bad = object ? 0 : -1;
+    json_t *object = json_object();
+    int bad;
     char *text;
 
+    if (tool->kind == NACRE_TOOL_SHELL)
+        bad = json_object_set_new(object, "command", cli_json_text(tool->argv[2]));
+    else
+        bad = json_object_set_new(object, tool->argv ? "command" : "arguments",
+                                  words_json(tool->argv ? (const char *const *)tool->argv
+                                                        : request->arguments));
     if (request->environment)
         bad |= json_object_set_new(object, "environment",
-                                   words_json(request->environment));
+                                   environment_json(request->environment));
+    if (request->directory)
+        bad |= json_object_set_new(object, "directory",
+                                   cli_json_text(request->directory));
     if (request->invoke)
         bad |= json_object_set_new(object, "invoke", cli_json_text(request->invoke));
     text = bad ? NULL : json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
@@ -130,7 +157,7 @@ cli_session_approve(const struct cli_session *session, struct nacre_engine *engi
     struct nacre_request settled = *request;
     char canonical[NACRE_TOOL_NAME];
     struct nacre_approval_ask ask = {
-        .tool = canonical, .arguments = arguments, .digest = tool->digest,
+        .tool = canonical, .arguments = arguments,
         .caller = request->caller, .token = token,
     };
 
@@ -138,6 +165,7 @@ cli_session_approve(const struct cli_session *session, struct nacre_engine *engi
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");
     if (!nacre_tool_canonical(name, canonical))
         return nacre_fail(err, NACRE_ERR_USAGE, "the tool's name is too long");
+    ask.digest = tool->argv ? nacre_hash(arguments, strlen(arguments)) : tool->digest;
     nacre_session_request(session->session, &settled);
     ask.session = settled.session;
     ask.agent = settled.agent;

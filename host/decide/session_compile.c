@@ -220,8 +220,11 @@ static enum nacre_status check_target(const struct making *making,
         return NACRE_OK;
     return nacre_fail_at(making->err, NACRE_ERR_PARSE, session->config->source,
                          bind->place.line, bind->place.column,
-                         "'%s' in the sandbox is taken: another mount is there",
-                         nacre_text_shown(shown, bind->guest));
+                         "'%s' in the sandbox is taken: %s; mount it elsewhere",
+                         nacre_text_shown(shown, bind->guest),
+                         strcmp(bind->guest, WORKSPACE) == 0
+                             ? "the workspace is there"
+                             : "another mount is there");
 }
 
 static enum nacre_status add_binds(struct making *making,

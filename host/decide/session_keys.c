@@ -15,9 +15,9 @@ static const struct spelling {
 } spellings[] = {
     [NACRE_KEY_MODE] = { BOX, "mode", "mode", "enabled", NULL },
     [NACRE_KEY_SCOPE] = { BOX, "scope", "perSession", NULL, "scope" },
-    [NACRE_KEY_ACCESS] = { BOX, "workspaceAccess", NULL, NULL, NULL },
+    [NACRE_KEY_ACCESS] = { BOX, "workspaceAccess", NULL, "mounts", NULL },
     [NACRE_KEY_ROOT] = { BOX, "workspaceRoot", "workspaceRoot", NULL, NULL },
-    [NACRE_KEY_WORKSPACE] = { AGENT, "workspace", NULL, NULL, NULL },
+    [NACRE_KEY_WORKSPACE] = { AGENT, "workspace", NULL, "mounts", NULL },
     [NACRE_KEY_PREFIX] = { BOX, "docker.containerPrefix", "docker.containerPrefix", NULL,
                            NULL },
     [NACRE_KEY_BOX_ALLOW] = { TOOLS, "sandbox.tools.allow", "tools.allow", NULL, NULL },

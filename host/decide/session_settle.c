@@ -284,7 +284,9 @@ static enum nacre_status settle_workspace(const struct nacre_agent_rules *agent,
     const struct nacre_config *config = session->config;
     const struct nacre_rule *said = &config->all.workspace;
     const char *by_default = nacre_config_defaults(config)->workspace;
-    bool is_default = strcmp(session->agent, NACRE_MAIN_AGENT) == 0;
+    /* A mount is one and the same for all. */
+    bool is_default = strcmp(session->agent, NACRE_MAIN_AGENT) == 0 ||
+                      (config->dialect == NACRE_DIALECT_CONFIG_YML && said->text);
     NACRE_AUTO(nacre_heap_guard) char *path = NULL;
     enum nacre_status status;
 

@@ -184,6 +184,9 @@ static void numbers(struct draft *draft)
                 NACRE_FEATURE_DISK,
                 "the driver's quota, or tmpfs sizes under a read-only root",
                 &plan->disk_bytes);
+    for (uint32_t i = 0; plan->disk_bytes > 0 && i < draft->plan->mount_count; i++)
+        if (draft->plan->mounts[i].host && draft->plan->mounts[i].writable)
+            draft->plan->required |= NACRE_FEATURE_DISK_OF_HOST;
     number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
                 NACRE_FEATURE_DISK_IOPS, "io cgroup", &plan->disk_iops);
     number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,

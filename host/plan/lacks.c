@@ -37,6 +37,9 @@ static const struct {
       { "container.memory_reservation", ENGINE_LACKS,
         GIVE_WAIVER "memory_reservation" } },
     { NACRE_FEATURE_DISK, { "container.disk", ENGINE_LACKS, GIVE_WAIVER "disk" } },
+    { NACRE_FEATURE_DISK_OF_HOST,
+      { "container.disk", "directories of the host that a guest writes to have no bound",
+        "mount them read-only, " GIVE_WAIVER "disk" } },
     { NACRE_FEATURE_DISK_IOPS,
       { "container.disk_iops", ENGINE_LACKS, GIVE_WAIVER "disk_iops" } },
     { NACRE_FEATURE_DISK_IO_WEIGHT,
@@ -192,7 +195,7 @@ struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t wai
         view.container.cpus_nano = 0;
     if (waived & NACRE_FEATURE_CPUSET)
         view.container.cpuset = NULL;
-    if (waived & NACRE_FEATURE_DISK)
+    if (waived & (NACRE_FEATURE_DISK | NACRE_FEATURE_DISK_OF_HOST))
         view.container.disk_bytes = 0;
     if (waived & NACRE_FEATURE_DISK_IOPS)
         view.container.disk_iops = 0;

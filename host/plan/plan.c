@@ -44,6 +44,7 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_SECRET_FILES, "secret-files" },
         { NACRE_FEATURE_TUNNEL_SCAN, "tunnel-scan" },
         { NACRE_FEATURE_SECCOMP_PROFILE, "seccomp-profile" },
+        { NACRE_FEATURE_DISK_OF_HOST, "disk-of-host" },
     };
 
     for (size_t i = 0; i < NACRE_COUNT(names); i++)

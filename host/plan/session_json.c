@@ -196,7 +196,10 @@ static json_t *fixes_json(const struct nacre_session *session)
 static void say_level(const struct nacre_session *session, char *ret_text, size_t size)
 {
     const char *key = session->mode_source.key[0] ? session->mode_source.key : "mode";
-    const char *mode = nacre_mode_name(session->mode);
+    const char *mode = session->config->dialect != NACRE_DIALECT_CONFIG_YML
+                           ? nacre_mode_name(session->mode)
+                       : session->sandboxed ? "true"
+                                            : "false";
 
     if (session->mode == NACRE_MODE_NON_MAIN)
         (void)snprintf(ret_text, size, "%s is %s, and this %s the main session", key,

@@ -194,16 +194,32 @@ static const struct nacre_schema_key mount_keys[] = {
 };
 static const struct nacre_schema mount_schema = NACRE_SCHEMA_OF(mount_keys);
 
+/* What is mounted for writing where nacre has the workspace is the workspace. */
+static bool take_workspace(struct yml *yml, struct nacre_bind_rule *bind)
+{
+    struct nacre_agent_rules *rules = &yml->draft.rules;
+
+    if (strcmp(bind->guest, "/workspace") != 0 || !bind->writable ||
+        rules->workspace.text)
+        return false;
+    rules->workspace = (struct nacre_rule){ .text = bind->host, .place = bind->place };
+    rules->box.access = NACRE_ACCESS_RW;
+    rules->box.access_place = bind->place;
+    free(bind->guest);
+    return true;
+}
+
 static enum nacre_status set_mounts(const struct nacre_reading *at,
                                     const struct nacre_node *list, void *target,
                                     struct nacre_error *err)
 {
     struct yml *yml = target;
     struct nacre_bind_rules *binds = &yml->draft.rules.box.binds;
+    size_t index = 0;
 
     binds->place = list->key_place;
     for (const struct nacre_node *node = list->first; node; node = node->next) {
-        struct nacre_reading entry = nacre_reading_entry(at, binds->count);
+        struct nacre_reading entry = nacre_reading_entry(at, index++);
         struct nacre_bind_rule bind = { .writable = false };
         enum nacre_status status =
             nacre_schema_read(&mount_schema, &entry, node, &bind, err);
@@ -213,7 +229,8 @@ static enum nacre_status set_mounts(const struct nacre_reading *at,
             free(bind.guest);
             return status;
         }
-        status = nacre_bind_rules_add(&entry, binds, &bind, err);
+        if (!take_workspace(yml, &bind))
+            status = nacre_bind_rules_add(&entry, binds, &bind, err);
         if (status != NACRE_OK)
             return status;
     }

@@ -67,15 +67,39 @@ static const char **seen_by(const struct nacre_session *session,
     return seen;
 }
 
+struct waiting {
+    struct nacre_engine *engine;
+    const char *reason;
+};
+
+static const char *say_reason(const char *reason)
+{
+    static const struct {
+        const char *reason, *words;
+    } rows[] = {
+        { "manifest", "its manifest asks for it" },
+        { "operator", "host.yaml marks it" },
+        { "elevated", "it would run outside its sandbox" },
+        { "unsandboxed", "it would run without a sandbox, and no line of the file says "
+                         "so; a mode that is written down is one" },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++)
+        if (strcmp(reason, rows[i].reason) == 0)
+            return rows[i].words;
+    return reason;
+}
+
 static void on_wait(void *data, const char *id, const char *tool)
 {
-    char shown[NACRE_SHOWN], sentence[NACRE_SHOWN + 160];
+    const struct waiting *waiting = data;
+    char shown[NACRE_SHOWN], sentence[NACRE_SHOWN + 256];
 
     (void)snprintf(sentence, sizeof(sentence),
-                   "%s waits for a person's word: see nacre approvals, then nacre "
+                   "%s waits for a person's word: %s. See nacre approvals, then nacre "
                    "approve %s or nacre deny %s",
-                   nacre_text_shown(shown, tool), id, id);
-    nacre_engine_notice(data, sentence);
+                   nacre_text_shown(shown, tool), say_reason(waiting->reason), id, id);
+    nacre_engine_notice(waiting->engine, sentence);
 }
 
 enum nacre_status nacre_call_consent(struct nacre_engine *engine,
@@ -88,10 +112,11 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
 {
     NACRE_AUTO(nacre_host_rules_guard) struct nacre_host_rules *rules = NULL;
     NACRE_AUTO(nacre_heap_guard) const char **seen = NULL;
+    struct waiting waiting = { .engine = engine };
     struct nacre_approval_options options = {
         .state_dir = nacre_engine_state_dir(engine),
         .key_dir = nacre_engine_key_dir(engine),
-        .on_wait = on_wait, .on_wait_data = engine,
+        .on_wait = on_wait, .on_wait_data = &waiting,
     };
     enum nacre_status status =
         nacre_host_rules_load(nacre_engine_host_file(engine), &rules, err);
@@ -102,6 +127,7 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
     ask->reason = reason_of(session, policy, rules, ask);
     if (!ask->reason)
         return NACRE_OK;
+    waiting.reason = ask->reason;
     seen = seen_by(session, request);
     if (!seen)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");

@@ -32,7 +32,6 @@ static enum nacre_status of_session(struct tools_call *call,
                                     struct nacre_denial *denial, struct nacre_error *err)
 {
     bool is_native = call->entry->native != NULL;
-
     bool elevated = call->asked->elevated && session->sandboxed;
 
     nacre_session_request(session, &call->request);
@@ -42,6 +41,11 @@ static enum nacre_status of_session(struct tools_call *call,
                        "it is a module: it needs no shell and runs at level wasm, with "
                        "the files of this session");
     } else if (elevated) {
+        if (call->entry->native != &native_exec)
+            return deny(denial, "not-elevated", err,
+                        "only exec can be lifted out of its sandbox: call %s without "
+                        "elevation",
+                        call->name);
         if (!session->elevated.allowed) {
             const struct nacre_gate *gate = &session->elevated.gates[0];
 

@@ -712,7 +712,7 @@ static void the_words_of_another_dialect_stand_in_for_ckps(void **state)
         { "capabilities.filesystem.mode",
           "add under spec.capabilities.filesystem.mount_paths: - {path: /a, permissions: "
           "ro}; and more",
-          "capabilities.filesystem.mode",
+          "sandbox.mounts",
           "add under sandbox.mounts: - {source: /a, target: /a, mode: ro}; and more" },
         { "fuel", "x", "fuel", "x" },
         { "capabilities.secrets", "add under spec.capabilities.secrets: x: y",

@@ -122,6 +122,8 @@ enum nacre_feature {
                                                who waives it */
     NACRE_FEATURE_SECCOMP_PROFILE = 1 << 28, /* one of the file's own: nobody has it,
                                                 nacre's own filter holds */
+    NACRE_FEATURE_DISK_OF_HOST   = 1 << 29, /* a bound on directories of the host's that
+                                               a guest writes to: nobody has it */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
@@ -139,6 +141,7 @@ uint32_t nacre_level_features(enum nacre_level level);
     X(SWAP_LIMIT, "memory_swap")                 \
     X(MEMORY_RESERVATION, "memory_reservation")  \
     X(DISK, "disk")                              \
+    X(DISK_OF_HOST, "disk")                      \
     X(DISK_IOPS, "disk_iops")                    \
     X(DISK_IO_WEIGHT, "disk_io_weight")          \
     X(APPARMOR, "apparmor_profile")              \

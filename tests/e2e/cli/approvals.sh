@@ -19,7 +19,7 @@ expect_out "nothing waits for an answer"
 printf 'approvals: {require: [ls], wait_ms: 200}\n' >"$config/host.yaml"
 run "${call[@]}"
 expect_status 126
-expect_err_has "ls waits for a person's word: nacre approvals shows it, nacre approve "
+expect_err_has "ls waits for a person's word: host.yaml marks it. See nacre approvals, then nacre approve "
 expect_err_has "nobody answered request"
 run approvals
 expect_status 0
@@ -131,3 +131,4 @@ spec: {level: none, capabilities: {shell: {mode: full}}}
 YAML
 run exec --policy none.yaml --unsandboxed "HOME=$HOME $NACRE approve 0123456789abcdef"
 expect_err_has "a command that nacre runs can't answer for a person"
+passed

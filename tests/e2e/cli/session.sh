@@ -148,11 +148,11 @@ mkdir -p "$HOME/.config/nacre"
 printf 'approvals: {wait_ms: 100}\n' >"$HOME/.config/nacre/host.yaml"
 run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out >canary'
 expect_status 126
-expect_err_has "note: exec waits for a person's word: see nacre approvals"
+expect_err_has "note: exec waits for a person's word: it would run outside its sandbox. See nacre approvals"
 expect_err_has "nobody answered request"
 [[ ! -e $work_box ]] || fail "what nobody approved has run"
 run approvals
-expect_out_has '{"command":["/bin/sh","-c","echo out >canary"]}'
+expect_out_has '{"command":"echo out >canary"}'
 expect_out_has "because    elevated"
 expect_out_has "session    work"
 first() { "$NACRE" approvals --json | grep -oE '"id":"[0-9a-f]{16}"' | head -n 1 | cut -c7-22; }
@@ -175,6 +175,28 @@ recorded '"unsandboxed":true'
 recorded '"approver":"person:'
 run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out; pwd'
 expect_status 126 # once
+# A token in advance is for the tool, by whichever door.
+to=(--session work --elevated --sender chat:me)
+run tool approve exec "${with[@]}" "${to[@]}" --json-args '{"command": "echo by token"}'
+expect_status 0
+token=$(cat "$scratch/out")
+run exec "${with[@]}" "${to[@]}" --approval "$token" 'echo by another'
+expect_status 126
+expect_err_has "the approval is for another call"
+run exec "${with[@]}" "${to[@]}" --approval "$token" 'echo by token'
+expect_status 0
+expect_out "by token"
+recorded '"approver":"token"'
+run tool call exec "${with[@]}" "${to[@]}" --approval "$token" --json-args '{"command": "echo by token"}'
+expect_status 126
+expect_err_has "the approval was used before"
+# Nothing but exec is lifted out.
+run tool call process "${with[@]}" "${to[@]}" --json-args '{"action": "start", "command": "true"}'
+expect_status 126
+expect_err "only exec can be lifted out of its sandbox: call process without elevation"
+run exec "${with[@]}" "${to[@]}" --out-of-turn true
+expect_status 125
+expect_err_has "--elevated is for exec alone"
 run exec --approval x --policy shell true
 expect_err "nacre: --approval is for --config"
 # What the operator marked is asked about in a session without a sandbox, too.
@@ -183,6 +205,13 @@ printf 'approvals: {wait_ms: 100, require: [Bash]}\n' >"$HOME/.config/nacre/host
 run exec "${with[@]}" 'echo marked'
 expect_status 126
 expect_err_has "waits for a person's word"
+printf 'approvals: {wait_ms: 100}\n' >"$HOME/.config/nacre/host.yaml"
+echo "{ agents: { defaults: { workspace: '$scratch/agent' } } }" >silent.json5
+run exec --config silent.json5 'echo silent'
+expect_status 126
+expect_err_has "no line of the file says so; a mode that is written down is one"
+run explain --config silent.json5
+expect_out_has "a person is asked each time: no line says that there is no sandbox"
 rm "$HOME/.config/nacre/host.yaml"
 config all none "" 'tools: { elevated: { allowFrom: { chat: ["me"] } } },'
 run session end work

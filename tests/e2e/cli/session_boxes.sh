@@ -191,6 +191,23 @@ done
 run check c.json5
 expect_out_has "docker.ulimits.nofile: 64 holds, soft and hard: inside nothing raises it to 128"
 run rm --all
+mkdir -m 777 "$scratch/project"
+cat >config.yml <<EOF2
+sandbox:
+  default_image: nacre-test-busybox
+  mounts:
+    - {source: $scratch/project, target: /workspace, mode: rw}
+  resource_limits: {disk: 10gb}
+EOF2
+run exec --config config.yml --session yml 'echo here >mark'
+expect_status 126
+expect_err_has "config.yml:5:28: 10737418240 bytes on disk: directories of the host that a guest writes to have no bound"
+expect_err_has "or give --waive disk"
+run exec --config config.yml --session yml --waive disk 'echo here >mark'
+expect_status 0
+expect_err_has "degraded: not enforced here, as --waive allows: disk"
+is "the mark in the mount" "$(cat "$scratch/project/mark")" here
+run rm --all
 config all session none
 
 # ---- an owner that was killed leaves a name, not a hindrance ----
