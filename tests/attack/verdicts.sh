@@ -84,8 +84,15 @@ N35_of_one_port_and_of_all() {
   local http=http://api.example.com/ https=https://api.example.com/
   both allowlist api.example.com:443
   for level in "${levels[@]}"; do says "$level" "denied allowed" "$http" "$https"; done
+  # Of a name alone both are told.
+  run explain --policy native.yaml --host api.example.com
+  expect_out_has "this is of port 443, http (port 80) is denied"
   both allowlist api.example.com:80
   for level in "${levels[@]}"; do says "$level" "allowed denied" "$http" "$https"; done
+  run explain --policy native.yaml --host api.example.com
+  expect_out_has "this is of port 443, http (port 80) is allowed"
+  run explain --policy native.yaml --host api.example.com:443
+  expect_out_lacks "port 80) is"
   both allow-all
   for level in "${levels[@]}"; do
     says "$level" "allowed allowed allowed denied denied denied denied" "$http" "$https" \
