@@ -232,11 +232,10 @@ static enum nacre_status set(struct call *call, struct nacre_error *err)
     if (status == NACRE_OK)
         status = read_value(&values[OPT_FILE], &count, err);
     if (status == NACRE_OK)
-        status = nacre_vault_set(call->vault, call->name, value, count, err);
+        status = nacre_vault_put(call->vault, call->name, value, count,
+                                 items_of(&values[OPT_HOST]),
+                                 items_of(&values[OPT_GRANT]), err);
     explicit_bzero(value, sizeof(value));
-    if (status == NACRE_OK && (values[OPT_HOST].given || values[OPT_GRANT].given))
-        status = nacre_vault_grant(call->vault, call->name, items_of(&values[OPT_HOST]),
-                                   items_of(&values[OPT_GRANT]), false, err);
     return status == NACRE_OK ? tell(call, "stored", err) : status;
 }
 

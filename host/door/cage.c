@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "door.h"
+#include "door_filter.inc" /* made by filter_generate.c */
 #include "nacre/locked.h"
 #include "nacre/own.h"
 #include "nacre/trust.h"
@@ -126,6 +129,19 @@ static enum nacre_status shut_files(struct nacre_error *err)
     return NACRE_OK;
 }
 
+/* The last wall: what the others need is not allowed behind it. */
+static enum nacre_status filter_calls(struct nacre_error *err)
+{
+    /* The kernel takes a pointer to what may be written, and writes nothing. */
+    struct sock_fprog program = { .len = NACRE_COUNT(filter),
+                                  .filter = (struct sock_filter *)(uintptr_t)filter };
+
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+        return nacre_fail(err, NACRE_ERR_IO,
+                          "the kernel does not take the door's filter of system calls");
+    return NACRE_OK;
+}
+
 enum nacre_status door_cage_close(struct nacre_error *err)
 {
     enum nacre_status status = shut_files(err);
@@ -133,7 +149,9 @@ enum nacre_status door_cage_close(struct nacre_error *err)
     /* No process and no thread of its own any more: names are never looked up by one. */
     if (status == NACRE_OK && !limit(RLIMIT_NPROC, 0))
         status = nacre_fail(err, NACRE_ERR_IO, "the door can't limit itself");
-    return status == NACRE_OK ? drop_capabilities(err) : status;
+    if (status == NACRE_OK)
+        status = drop_capabilities(err);
+    return status == NACRE_OK ? filter_calls(err) : status;
 }
 
 static bool locks;

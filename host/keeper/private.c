@@ -75,6 +75,7 @@ static void put_secret(struct writer *writer, const struct nacre_secret *secret)
     put_text(writer, secret->variable ? secret->variable : "");
     put_u64(writer, secret->value != NULL);
     put_counted(writer, secret->value, secret->value ? secret->count : 0);
+    put_u64(writer, secret->by_token);
 }
 
 static void put_granted(struct writer *writer, const struct nacre_secret_set *granted)
@@ -231,6 +232,7 @@ static void take_secret(struct reader *reader, struct nacre_secret *secret)
     secret->variable = take_text(reader);
     has_value = take_below(reader, 1) == 1;
     secret->value = take_counted(reader, &secret->count);
+    secret->by_token = take_below(reader, 1) == 1;
     if ((!has_variable && secret->variable[0]) || (!has_value && secret->count > 0))
         reader->failed = true;
     if (!has_variable)

@@ -163,23 +163,41 @@ static void judge(const struct nacre_policy *policy, const struct nacre_egress *
     }
 }
 
+/* Who names neither port nor scheme is told of the other one too, where it differs. */
+static void other_words(const struct nacre_egress *egress, const struct nacre_url *asked,
+                        bool allowed, char *ret_text, size_t size)
+{
+    struct nacre_url clear = { .port = 80, .is_address = asked->is_address,
+                               .address = asked->address, .target = "/" };
+    struct nacre_egress_verdict verdict;
+
+    (void)snprintf(clear.host, sizeof(clear.host), "%s", asked->host);
+    nacre_egress_judge_url(egress, &clear, &verdict);
+    if (verdict.allowed != allowed)
+        (void)snprintf(ret_text, size, "; this is of port 443, http (port 80) is %s",
+                       verdict.allowed ? "allowed" : "denied");
+}
+
 static void answer_host(const struct nacre_policy *policy,
                         const struct nacre_egress *egress, struct nacre_url *url,
                         struct nacre_answer *answer)
 {
     struct nacre_egress_verdict verdict;
-    bool is_clear;
+    bool is_clear, is_bare = !url->target[0] && url->port == 0;
+    char other[80] = "";
 
     judge(policy, egress, url, &verdict);
+    if (is_bare)
+        other_words(egress, url, verdict.allowed, other, sizeof(other));
     is_clear = url->target[0] && !url->tls;
     answer->allowed = verdict.allowed;
     nacre_answer_say(answer, verdict.rule, 0,
                      verdict.place.line > 0 ? verdict.place
                                             : place_of(policy, verdict.rule),
-                     "%s%s%s", verdict.text,
+                     "%s%s%s%s", verdict.text,
                      verdict.allowed && !is_clear ? nacre_way_words(verdict.way) : "",
                      verdict.allowed && !url->is_address
-                         ? "; each address it leads to is judged then" : "");
+                         ? "; each address it leads to is judged then" : "", other);
     flip(policy, egress, &verdict, url->host, url->port, answer);
 }
 

@@ -159,44 +159,6 @@ static enum nacre_status insert(struct vault_content *content, const char *name,
     return NACRE_OK;
 }
 
-static enum nacre_status put_value(struct nacre_vault *vault, const char *name,
-                                   const void *value, size_t count,
-                                   struct nacre_error *err)
-{
-    struct vault_entry *entry = vault_find(vault, name);
-    enum nacre_status status = vault_found(vault, err);
-
-    if (status == NACRE_OK && !entry)
-        status = insert(&vault->content, name, &entry, err);
-    if (status != NACRE_OK)
-        return status;
-    entry->version++;
-    entry->changed_ms = nacre_clock_wall_ms();
-    entry->value_count = count;
-    return vault_entry_seal(entry, vault->content.id, vault->private->seal_key, value,
-                            err);
-}
-
-enum nacre_status nacre_vault_set(struct nacre_vault *vault, const char *name,
-                                  const void *value, size_t count,
-                                  struct nacre_error *err)
-{
-    NACRE_AUTO(nacre_fd_guard) int lock = -1;
-    enum nacre_status status = secret_name_check(name, err);
-
-    if (status != NACRE_OK)
-        return status;
-    if (count == 0)
-        return nacre_fail(err, NACRE_ERR_USAGE, "the value of %s is empty", name);
-    if (count > NACRE_SECRET_BYTES_MAX)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "a secret has at most %zu bytes",
-                          NACRE_SECRET_BYTES_MAX);
-    status = vault_begin(vault, &lock, err);
-    if (status == NACRE_OK)
-        status = put_value(vault, name, value, count, err);
-    return status == NACRE_OK ? vault_save(vault, err) : status;
-}
-
 /* ---- who may have it, and where it may go ---- */
 
 static void texts_free(char **texts)
@@ -256,6 +218,20 @@ static enum nacre_status extend(char ***list, const char *const *texts, bool rep
     return NACRE_OK;
 }
 
+/* Without `replace` a list that is not named stays as it is. */
+static enum nacre_status bind_entry(struct vault_entry *entry, const char *const *hosts,
+                                    const char *const *grants, bool replace,
+                                    struct nacre_error *err)
+{
+    enum nacre_status status = NACRE_OK;
+
+    if (hosts || replace)
+        status = extend(&entry->hosts, hosts, replace, "hosts", err);
+    if (status == NACRE_OK && (grants || replace))
+        status = extend(&entry->grants, grants, replace, "grants", err);
+    return status;
+}
+
 /* The words are sealed with the value, which is therefore sealed anew. */
 static enum nacre_status regrant(struct nacre_vault *vault, struct vault_entry *entry,
                                  const char *const *hosts, const char *const *grants,
@@ -267,10 +243,8 @@ static enum nacre_status regrant(struct nacre_vault *vault, struct vault_entry *
 
     if (status == NACRE_OK)
         status = vault_entry_open(entry, id, key, value.bytes, err);
-    if (status == NACRE_OK && (hosts || replace))
-        status = extend(&entry->hosts, hosts, replace, "hosts", err);
-    if (status == NACRE_OK && (grants || replace))
-        status = extend(&entry->grants, grants, replace, "grants", err);
+    if (status == NACRE_OK)
+        status = bind_entry(entry, hosts, grants, replace, err);
     if (status != NACRE_OK)
         return status;
     entry->version++;
@@ -304,6 +278,58 @@ enum nacre_status nacre_vault_check(const char *const *hosts, const char *const 
     for (size_t i = 0; hosts && hosts[i] && status == NACRE_OK; i++)
         status = check_host(hosts[i], err);
     return status;
+}
+
+/* The value with its hosts and grants, sealed as one. */
+static enum nacre_status put_value(struct nacre_vault *vault, const char *name,
+                                   const void *value, size_t count,
+                                   const char *const *hosts, const char *const *grants,
+                                   struct nacre_error *err)
+{
+    struct vault_entry *entry = vault_find(vault, name);
+    enum nacre_status status = vault_found(vault, err);
+
+    if (status == NACRE_OK && !entry)
+        status = insert(&vault->content, name, &entry, err);
+    if (status == NACRE_OK)
+        status = bind_entry(entry, hosts, grants, false, err);
+    if (status != NACRE_OK)
+        return status;
+    entry->version++;
+    entry->changed_ms = nacre_clock_wall_ms();
+    entry->value_count = count;
+    return vault_entry_seal(entry, vault->content.id, vault->private->seal_key, value,
+                            err);
+}
+
+enum nacre_status nacre_vault_put(struct nacre_vault *vault, const char *name,
+                                  const void *value, size_t count,
+                                  const char *const *hosts, const char *const *grants,
+                                  struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int lock = -1;
+    enum nacre_status status = secret_name_check(name, err);
+
+    if (status != NACRE_OK)
+        return status;
+    if (count == 0)
+        return nacre_fail(err, NACRE_ERR_USAGE, "the value of %s is empty", name);
+    if (count > NACRE_SECRET_BYTES_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "a secret has at most %zu bytes",
+                          NACRE_SECRET_BYTES_MAX);
+    status = nacre_vault_check(hosts, grants, err);
+    if (status == NACRE_OK)
+        status = vault_begin(vault, &lock, err);
+    if (status == NACRE_OK)
+        status = put_value(vault, name, value, count, hosts, grants, err);
+    return status == NACRE_OK ? vault_save(vault, err) : status;
+}
+
+enum nacre_status nacre_vault_set(struct nacre_vault *vault, const char *name,
+                                  const void *value, size_t count,
+                                  struct nacre_error *err)
+{
+    return nacre_vault_put(vault, name, value, count, NULL, NULL, err);
 }
 
 enum nacre_status nacre_vault_grant(struct nacre_vault *vault, const char *name,

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Ways out of a container, and secrets in one, through the command line, with the engine
-# at $NACRE_TEST_DOCKER.  Its clients are a busybox's: wget by the proxy, nc by name and
-# for tunnels.  As in egress.sh, whoever is reached writes it down.
+# at $NACRE_TEST_DOCKER: what can be seen of both with the engine's own eyes, and with
+# clients of a busybox (wget by the proxy, nc by name and for tunnels).  egress.sh,
+# secrets.sh and verdicts.sh run in containers as well.  As there, whoever is reached
+# writes it down.
 source "$(dirname "$0")/egress_lib.sh"
 
 if [[ ! ${NACRE_TEST_DOCKER:-} || ! -S ${NACRE_TEST_DOCKER#unix://} ]]; then

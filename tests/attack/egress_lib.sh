@@ -31,11 +31,41 @@ source "$here/lib.sh"
 source "$here/../net/lib.sh"
 GUEST=$GUESTS/fetch.wasm
 
+# Two levels are asked, wasm and a native one: process; or with AS=container that alone, in
+# one warm container for each policy, with the clients of this machine in its image.  What
+# is asked of wasm is asked there too, by curl, but where a case is of the host call.
+levels=(wasm native)
+native_level=process
+native=(--policy native.yaml)
+native_once=("${native[@]}") # the door is this run's child
+asks_modules() { [[ $native_level == process ]]; }
+in_containers() {
+  if [[ ! ${NACRE_TEST_DOCKER:-} || ! -S ${NACRE_TEST_DOCKER#unix://} ]]; then
+    echo "no engine at NACRE_TEST_DOCKER"
+    exit 77
+  fi
+  export DOCKER_HOST=$NACRE_TEST_DOCKER
+  "$here/../support/client-image" "$DOCKER_HOST" nacre-test-clients "$NACRE_NET_CA"
+  levels=(native)
+  native_level=container
+  native+=(--image nacre-test-clients)
+  native_once=("${native[@]}")
+  native+=(--scope shared)
+  trap '"$NACRE" keeper --quit >/dev/null 2>&1 || true
+        chmod -R u+w "$scratch" && rm -rf "$scratch"' EXIT
+}
+if [[ ${AS:-} == container ]]; then in_containers; fi
+# What is warm goes: by its keeper, which has the surroundings of who started it.
+cold() { asks_modules || "$NACRE" keeper --quit >/dev/null 2>&1 || true; }
+# warm [OPTION...]: what is timed finds its container made.
+warm() { asks_modules || run run "${native[@]}" "$@" -- true; }
+
 # network LEVEL FILE MODE HOST...: `mode`, the hosts when there are any, and below
 # ssrf_protection and in secrets whatever `ssrf` and `secrets` say; `denied` are hosts.
 network() {
   local level=$1 file=$2 mode=$3 host
   shift 3
+  [[ $level != native ]] || level=$native_level
   {
     printf 'claw: "0.3.0"\nkind: Sandbox\nmetadata: {name: egress%s}\nspec:\n' \
       "${denied:+, annotations: {nacre/denied-hosts: \"$denied\"\}}"
@@ -51,23 +81,27 @@ network() {
   } >"$file"
 }
 
-# both MODE HOST...: wasm.yaml and process.yaml.
+# both MODE HOST...: wasm.yaml and native.yaml.
 both() {
   network wasm wasm.yaml "$@"
-  network process process.yaml "$@"
+  network native native.yaml "$@"
 }
 
-# ask LEVEL URL [OPTION...]: one request.  At process by curl, which fails for a status
-# of 400 and more (-f); `way=direct` has it ignore the proxy, and `options` are nacre's.
+# by_module LEVEL: is it asked by fetch.wasm?
+by_module() { [[ $1 == wasm ]] && asks_modules; }
+
+# ask LEVEL URL [OPTION...]: one request.  At a native one by curl, which fails for a
+# status of 400 and more (-f); `way=direct` has it ignore the proxy, and `options` are
+# nacre's.
 options=()
 ask() {
   local level=$1 url=$2
   shift 2
   net_reset
-  if [[ $level == wasm ]]; then
+  if by_module "$level"; then
     run run --policy wasm.yaml "${options[@]}" "$GUEST" "$@" -- "$url"
   else
-    run run --policy process.yaml "${options[@]}" -- \
+    run run "${native[@]}" "${options[@]}" -- \
       curl -sSfgm 15 ${way:+--noproxy '*'} "$@" "$url"
   fi
 }
@@ -94,12 +128,12 @@ stays_in() {
   is "datagrams for $2" "$(count_datagrams)" 0
 }
 
-# each_level FUNCTION URL...: each of them at both levels.
+# each_level FUNCTION URL...: each of them at each level.
 each_level() {
   local function=$1 url level
   shift
   for url in "$@"; do
-    for level in wasm process; do "$function" "$level" "$url"; done
+    for level in "${levels[@]}"; do "$function" "$level" "$url"; done
   done
 }
 
@@ -111,6 +145,7 @@ VALUE="hunter2/very+secret=$$x$RANDOM"
 
 # vault [GRANT]: the secret `key`, bound to api.example.com.
 vault() {
+  cold # what is warm went by the old one
   rm -rf "$HOME/.local/state/nacre" "$HOME/.config/nacre/keys"
   printf '%s' "$VALUE" >value
   input=value run secret set key --host api.example.com --grant "${1:-policy:egress}"

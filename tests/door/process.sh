@@ -48,6 +48,7 @@ is no_new_privs "$(field NoNewPrivs)" 1
 is "capabilities" "$(field CapEff) $(field CapPrm) $(field CapAmb)" \
     "0000000000000000 0000000000000000 0000000000000000"
 is "threads" "$(field Threads)" 1
+is "its system calls are filtered" "$(field Seccomp) $(field Seccomp_filters)" "2 1"
 is "core" "$(awk '/^Max core file size/ { print $5, $6 }' "/proc/$door/limits")" "0 0"
 # The address sanitizer takes mlock() away, and keeps what is freed.
 [[ ${NACRE_SANITIZED:-} ]] || is "locked memory" "$(($(sed -n 's/^VmLck:[[:space:]]*\([0-9]*\).*/\1/p' \

@@ -43,7 +43,7 @@ judge_system() { # PLACE FOLDER HEADER
     jansson.h)
         allowed="host/egress host/policy host/plan host/audit host/run host/keeper host/cli"
         allowed+=" host/serve host/approvals host/tools host/author backends/docker" ;;
-    seccomp.h) allowed="backends" ;;
+    seccomp.h) allowed="backends host/door" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;
     nacre/*) complain "$1" "<$3> is ours: include it as \"$3\"" && return ;;

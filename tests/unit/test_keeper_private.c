@@ -21,7 +21,7 @@ static const char *const hosts[] = { "a.test", "*.b.test:8443", NULL };
 static const char *const no_hosts[] = { NULL };
 static struct nacre_secret secrets[] = {
     { "first", hosts, "FIRST", (const unsigned char *)"hunter2", 7 },
-    { "planned", no_hosts, NULL, NULL, 0 },
+    { "planned", no_hosts, NULL, NULL, 0, .by_token = true },
 };
 static struct nacre_secret_token tokens[] = {
     { .digest = { { 1, 2, 3 } }, .secret = 1, .expires_ms = UINT64_MAX },
@@ -70,6 +70,9 @@ static void all_of_it_arrives(void **state)
     assert_memory_equal(read.granted->items[0].value, "hunter2", 7);
     assert_null(read.granted->items[1].variable);
     assert_null(read.granted->items[1].value);
+    /* A run that has a stand-in alone may not name the secret there either. */
+    assert_false(read.granted->items[0].by_token);
+    assert_true(read.granted->items[1].by_token);
     assert_int_equal(read.granted->token_count, 1);
     assert_memory_equal(&read.granted->tokens[0].digest, &tokens[0].digest, 32);
     assert_int_equal(read.granted->tokens[0].secret, 1);

@@ -152,6 +152,26 @@ static void a_list_tells_names_versions_hosts_and_grants_in_order(void **state)
     assert_string_equal(text, "beta 3 api.example.com any;zeta 1 - -;");
 }
 
+static void a_value_comes_with_its_hosts_and_grants_in_one_write(void **state)
+{
+    static const char *const bad[] = { "any", "everybody", NULL };
+    static const char *const more[] = { "policy:p", NULL };
+    NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = opened();
+    char text[256] = "";
+
+    (void)state;
+    assert_int_equal(nacre_vault_put(vault, "beta", "1", 1, example, bad, &err),
+                     NACRE_ERR_USAGE);
+    assert_int_equal(nacre_vault_put(vault, "beta", "1", 1, bad + 2, bad + 1, &err),
+                     NACRE_ERR_USAGE);
+    assert_false(scene_has("state/vault"));
+    assert_int_equal(nacre_vault_put(vault, "beta", "1", 1, example, any, &err),
+                     NACRE_OK);
+    assert_int_equal(nacre_vault_put(vault, "beta", "2", 1, NULL, more, &err), NACRE_OK);
+    assert_int_equal(nacre_vault_list(vault, see, text, &err), NACRE_OK);
+    assert_string_equal(text, "beta 2 api.example.com any;");
+}
+
 static void words_that_are_no_names_values_or_grants_are_refused(void **state)
 {
     static const char *const names[] = { "", "-a", ".", "..", ".a", "a b", "a/b", "a\n",
@@ -610,6 +630,7 @@ int main(void)
         EACH(a_value_comes_back_as_it_was_set),
         EACH(no_file_holds_a_value_or_a_name_of_its_variable),
         EACH(a_list_tells_names_versions_hosts_and_grants_in_order),
+        EACH(a_value_comes_with_its_hosts_and_grants_in_one_write),
         EACH(words_that_are_no_names_values_or_grants_are_refused),
         EACH(grants_add_up_or_replace),
         EACH(a_grant_means_exactly_whom_it_names),

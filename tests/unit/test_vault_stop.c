@@ -63,6 +63,17 @@ static int set_first(void *data)
     return 0;
 }
 
+static int put_first(void *data)
+{
+    NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
+
+    calls_left = *(int *)data;
+    CHILD_CHECK(nacre_vault_open("state", "keys", &vault, &err) == NACRE_OK);
+    CHILD_CHECK(nacre_vault_put(vault, "fresh", "after-it", 8, NULL, any, &err) ==
+                NACRE_OK);
+    return 0;
+}
+
 static int set_again(void *data)
 {
     NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
@@ -214,6 +225,13 @@ static void a_first_write(void **state)
     stop_everywhere(prepare_nothing, set_first, "fresh", "", "there");
 }
 
+/* Never the value alone, which nobody could use ("there"). */
+static void a_first_write_with_grants(void **state)
+{
+    (void)state;
+    stop_everywhere(prepare_nothing, put_first, "fresh", "", "after-it");
+}
+
 static void a_write(void **state)
 {
     (void)state;
@@ -247,7 +265,8 @@ static void a_rotation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(a_first_write), EACH(a_write), EACH(a_grant), EACH(a_removal),
+        EACH(a_first_write), EACH(a_first_write_with_grants), EACH(a_write),
+        EACH(a_grant), EACH(a_removal),
         EACH(a_rotation),
     };
 

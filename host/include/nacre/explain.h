@@ -13,8 +13,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_explain_path(const struct nacre_policy 
                                                       const char *path, bool is_file,
                                                       struct nacre_answer *ret_answer,
                                                       struct nacre_error *err);
-/* `host` is HOST, HOST:PORT (443 where none is said) or a URL; judged by the door's own
- * judge, before any lookup.  Only a URL says what is called: of TLS by a native tool to a
+/* `host` is HOST, HOST:PORT (443 where none is said; that port 80 is judged otherwise is
+ * in the text) or a URL; judged by the door's own judge, before any lookup.  Only a URL says what is called: of TLS by a native tool to a
  * host that is reached by upgrade it is known then that it is denied. */
 NACRE_MUST_CHECK enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
                                                       const struct nacre_request *request,

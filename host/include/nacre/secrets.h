@@ -82,6 +82,12 @@ struct nacre_secret_info {
 NACRE_MUST_CHECK enum nacre_status nacre_vault_set(struct nacre_vault *vault,
                                                    const char *name, const void *value,
                                                    size_t count, struct nacre_error *err);
+/* The same with hosts and grants to add, either of which may be NULL, in the one write:
+ * whoever stops it in the middle leaves no value that has lost its bindings. */
+NACRE_MUST_CHECK enum nacre_status
+nacre_vault_put(struct nacre_vault *vault, const char *name, const void *value,
+                size_t count, const char *const *hosts, const char *const *grants,
+                struct nacre_error *err);
 /* Are these hosts and grants that nacre_vault_grant() takes?  NACRE_ERR_USAGE says why
  * not. */
 NACRE_MUST_CHECK enum nacre_status nacre_vault_check(const char *const *hosts,

@@ -22,7 +22,7 @@ run secret set npm --file value.txt
 expect_status 0
 run secret list
 expect_status 0
-expect_out_has "github  version 2, changed 20"
+expect_out_has "github  version 1, changed 20"
 expect_out_has "  hosts:   api.github.com"
 expect_out_has "  granted: policy:tested"
 expect_out_has "npm  version 1, changed 20"
@@ -30,7 +30,7 @@ expect_out_has "  hosts:   none: it can be sent nowhere"
 expect_out_has "  granted: to nobody"
 run secret list --json
 expect_json
-expect_out_has '{"name":"github","version":2,"changed":"20'
+expect_out_has '{"name":"github","version":1,"changed":"20'
 expect_out_has '"hosts":["api.github.com"],"grants":["policy:tested"]}'
 expect_out_lacks "$value"
 
