@@ -20,16 +20,20 @@ bool cli_is_tool_name(const char *text)
            access(text, F_OK) != 0;
 }
 
+/* file:line:column */
+#define PLACE_BYTES (sizeof(((struct nacre_answer *)0)->file) + 32)
+
 static enum nacre_status ask(struct nacre_engine *engine, const struct nacre_call *call,
                              enum nacre_level *ret_level, struct nacre_answer *ret_answer,
-                             char ret_place[32], struct nacre_error *err)
+                             char ret_place[PLACE_BYTES], struct nacre_error *err)
 {
     enum nacre_status status = nacre_call_explain(engine, call, ret_level, ret_answer,
                                                   err);
 
     ret_place[0] = '\0';
     if (status == NACRE_OK && ret_answer->place.line > 0)
-        (void)snprintf(ret_place, 32, "%d:%d", ret_answer->place.line,
+        (void)snprintf(ret_place, PLACE_BYTES, "%s%s%d:%d", ret_answer->file,
+                       ret_answer->file[0] ? ":" : "", ret_answer->place.line,
                        ret_answer->place.column);
     return status;
 }
@@ -40,7 +44,7 @@ enum nacre_status cli_explain_call_json(struct nacre_engine *engine,
 {
     struct nacre_answer answer = { 0 };
     enum nacre_level level = NACRE_LEVEL_UNSET;
-    char place[32];
+    char place[PLACE_BYTES];
     enum nacre_status status = ask(engine, call, &level, &answer, place, err);
 
     if (status != NACRE_OK)
@@ -60,7 +64,7 @@ enum nacre_status cli_explain_call(struct nacre_engine *engine,
 {
     struct nacre_answer answer = { 0 };
     enum nacre_level level = NACRE_LEVEL_UNSET;
-    char place[32], shown[NACRE_SHOWN];
+    char place[PLACE_BYTES], shown[NACRE_SHOWN];
     enum nacre_status status = ask(engine, call, &level, &answer, place, err);
 
     if (status != NACRE_OK)

@@ -236,11 +236,14 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
     NACRE_AUTO(tools_call_clear)
     struct tools_call call = { .engine = engine, .asked = asked };
     struct nacre_denial denial = { 0 };
+    const struct nacre_policy *told;
+    const char *file = "";
     enum nacre_status status = judge_name(&call, &denial, err);
 
     if (status == NACRE_OK)
         status = tools_cache_get(engine, call.name, true, &call.entry, err);
     if (status == NACRE_ERR_DENIED && call.name[0] && !denial.code[0]) {
+        file = err->file;
         denial.place = (struct nacre_place){ err->line, err->column };
         (void)snprintf(denial.code, sizeof(denial.code), "digest-mismatch");
         (void)snprintf(denial.rule, sizeof(denial.rule), "nacre/digest");
@@ -250,7 +253,11 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
     }
     if (status != NACRE_OK && status != NACRE_ERR_DENIED)
         return status;
+    told = call.policy ? call.policy : asked->session ? asked->session->files : NULL;
+    if (!file[0] && told && told->source)
+        file = told->source;
     *ret_answer = (struct nacre_answer){ .allowed = status == NACRE_OK };
+    (void)snprintf(ret_answer->file, sizeof(ret_answer->file), "%s", file);
     *ret_level = call.policy ? call.policy->level : NACRE_LEVEL_UNSET;
     if (status != NACRE_OK) {
         ret_answer->place = denial.place;

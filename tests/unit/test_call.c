@@ -435,6 +435,8 @@ static void a_manifests_sandbox_holds_where_none_is_named(void **state)
     assert_true(answer.allowed);
     assert_int_equal(level, NACRE_LEVEL_WASM);
     assert_non_null(strstr(answer.text, "policy files, its manifest's sandbox_ref"));
+    assert_true(answer.place.line > 0);
+    assert_non_null(strstr(answer.file, "/files.yaml"));
     bare.tool = "probe";
     assert_int_equal(nacre_call_explain(engine, &bare, &level, &answer, &err), NACRE_OK);
     assert_non_null(strstr(answer.text, "grants nothing"));

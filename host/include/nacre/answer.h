@@ -13,6 +13,7 @@ struct nacre_answer {
     bool read, write;
     char rule[64];
     struct nacre_place place;
+    char file[256];            /* where `place` is; "": in the policy that was asked about */
     char text[512];
     char fix[512];
 };
