@@ -41,6 +41,12 @@ static const struct {
     { "group:automation", { "cron", "gateway" } },
     { "group:messaging", { "message" } },
     { "group:nodes", { "nodes" } },
+    { "group:agents",
+      { "agents_list", "get_goal", "create_goal", "update_goal", "progress_card",
+        "ask_user", "skill_workshop" } },
+    { "group:media",
+      { "image", "view_image", "image_generate", "music_generate", "video_generate",
+        "transcripts", "tts", "pdf" } },
     /* All tools of OpenClaw's own but those of fs and runtime. */
     { "group:openclaw",
       { "browser", "canvas", "nodes", "cron", "message", "gateway", "agents_list",

@@ -58,6 +58,7 @@ static void set(struct nacre_policy *policy, const char *name, const char *value
         if (strcmp(settings[i].name, name) != 0)
             continue;
         if (settings[i].kind == 't') {
+            free(((struct nacre_rule *)at)->text);
             *(struct nacre_rule *)at = (struct nacre_rule){ strdup(value), place };
         } else if (settings[i].kind == 'l') {
             struct nacre_rules *rules = at;

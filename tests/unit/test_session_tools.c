@@ -134,6 +134,8 @@ static const struct row {
     { B("*", "group:messaging"), NO("message", 361, BOX_DENY) },
     { B("*", "group:nodes"), NO("nodes", 361, BOX_DENY) },
     { B("*", "group:openclaw"), NO("image", 361, BOX_DENY) },
+    { B("*", "group:media"), NO("view_image", 361, BOX_DENY) },
+    { B("*", "group:agents"), NO("ask_user", 361, BOX_DENY) },
     { B("group:plugins", "[]"), NO("exec", 300, BOX_ALLOW) },
 
     /* globs */

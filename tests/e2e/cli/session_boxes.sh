@@ -201,7 +201,7 @@ sandbox:
 EOF2
 run exec --config config.yml --session yml 'echo here >mark'
 expect_status 126
-expect_err_has "config.yml:5:28: 10737418240 bytes on disk: directories of the host that a guest writes to have no bound"
+expect_err_has "config.yml:5:27: 10737418240 bytes on disk: directories of the host that a guest writes to have no bound"
 expect_err_has "or give --waive disk"
 run exec --config config.yml --session yml --waive disk 'echo here >mark'
 expect_status 0
