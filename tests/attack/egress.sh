@@ -600,6 +600,40 @@ print(urllib.request.urlopen("https://api.example.com/", timeout=10).status)'
   is "hellos for another name" "$(count_events event=tls sni=other.example.org)" 0
 }
 
+# by_client OPTION...: git, Python and node, by the proxy where they know one and by name;
+# each fetches the page, or the first line of a repository, once.
+by_client() {
+  local text direct='unset HTTP_PROXY HTTPS_PROXY http_proxy https_proxy;'
+  local python='python3 -c "import urllib.request as u
+print(u.urlopen(\"https://api.example.com/\", timeout=10).read().decode())"'
+  local node="node -e 'fetch(\"https://api.example.com/\").then(r => r.text())
+.then(console.log)'"
+  local git='git ls-remote https://api.example.com/files/repo.git HEAD'
+  for text in "curl -sSfm 9 https://api.example.com/" "$python" "$direct $python" \
+    "$direct $node" "$git" "$direct $git"; do
+    net_reset
+    run run "${native[@]}" "$@" -- sh -c "$text"
+    expect_status 0
+    case $text in *git*) expect_out_has HEAD ;; *) expect_out_has "nacre test server" ;; esac
+    is "in the clear by $text" "$(count_events event=request tls=false)" 0
+  done
+}
+
+N40_clients_of_every_kind_by_tunnel_and_looked_into() {
+  local key
+  git init -q -b main work
+  git -C work -c user.name=n -c user.email=e commit -q --allow-empty -m "a commit"
+  rm -rf "$NACRE_NET_FILES/repo.git"
+  git clone -q --bare work "$NACRE_NET_FILES/repo.git"
+  git -C "$NACRE_NET_FILES/repo.git" update-server-info
+  both allowlist api.example.com
+  # Node has its own certificates, and is told of others.
+  key=NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt
+  by_client --env "$key"
+  secrets='leak_detection: {enabled: true}' both allowlist api.example.com
+  by_client --intercept api.example.com
+}
+
 # What reaches the proxy need not come from a client that means well.
 N39_raw_bytes_to_the_proxy() {
   both allowlist api.example.com

@@ -223,6 +223,8 @@ S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
   done
 }
 
+some_request() { (($(count_requests) > 0)); }
+
 S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
   local injection
   asks_modules || return 0 # container.sh asks the engine too
@@ -250,6 +252,19 @@ S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
     finish
     expect_status 0
     is "files that hold it after $injection" \
+      "$(grep -rlsaF -- "$VALUE" "$scratch" "$HOME" | grep -cv "^$NACRE_NET_LOG" || true)" 0
+  done
+  # Nor while a module has it: its variables are no process's.
+  for injection in host-boundary environment file-mount; do
+    secretive "$injection"
+    net_reset
+    start run --policy wasm.yaml --secret key=KEY "$GUEST" \
+      'https://other.example.org/slow?ms=1500'
+    until_true 9 some_request || fail "it did not start"
+    is "processes that show it at wasm with $injection" "$(who_shows_it | wc -l)" 0
+    finish
+    expect_status 0
+    is "files that hold it after $injection at wasm" \
       "$(grep -rlsaF -- "$VALUE" "$scratch" "$HOME" | grep -cv "^$NACRE_NET_LOG" || true)" 0
   done
   # A file is there for the guest that is to have it, and gone with it.
