@@ -1,6 +1,8 @@
 /* Tools as an agent knows them: what there is, what one takes, and a call. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "nacre/call.h"
 #include "nacre/intent.h"
@@ -9,13 +11,14 @@
 #include "report.h"
 #include "request.h"
 #include "session.h"
+#include "trace.h"
 #include "verbs.h"
 
 enum {
     OPT_JSON_ARGS, OPT_POLICY, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER,
     OPT_CALLER, OPT_WORKSPACE, OPT_MOUNT, OPT_TIMEOUT, OPT_FUEL, OPT_WAIVE, OPT_ELEVATED,
     OPT_UNSANDBOXED, OPT_APPROVAL, OPT_INTENT, OPT_USER_INPUT, OPT_SECRET, OPT_TOKEN,
-    OPT_COUNT
+    OPT_TRACE, OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
@@ -54,6 +57,8 @@ static const struct cli_option options[OPT_COUNT] = {
                          .help = "what the person said, as the intent has it" },
     [OPT_SECRET] = CLI_OPTION_SECRET,
     [OPT_TOKEN] = CLI_OPTION_TOKEN,
+    [OPT_TRACE] = { "--trace", .kind = CLI_FLAG,
+                    .help = "then show every host call of the module, on stderr" },
 };
 
 struct tool_verb {
@@ -63,6 +68,7 @@ struct tool_verb {
     struct cli_request request;
     struct cli_session session; /* empty without a configuration */
     struct nacre_buf arguments, user_input;
+    int trace_fd; /* 0: none */
     json_t *answer;
 };
 
@@ -75,6 +81,8 @@ static void verb_clear(struct tool_verb *verb)
     cli_request_clear(&verb->request);
     nacre_buf_clear(&verb->arguments);
     nacre_buf_clear(&verb->user_input);
+    if (verb->trace_fd > 0)
+        (void)close(verb->trace_fd);
 }
 
 /* ---- list and show ---- */
@@ -230,12 +238,25 @@ static enum nacre_status make_request(struct tool_verb *verb, struct nacre_error
     return NACRE_OK;
 }
 
-static bool runs_commands(const struct cli_args *args)
+static bool is_tool(const struct cli_args *args, const char *tool)
 {
     char name[NACRE_TOOL_NAME];
 
     return args->operand_count > 1 && nacre_tool_canonical(args->operands[1], name) &&
-           strcmp(name, "exec") == 0;
+           strcmp(name, tool) == 0;
+}
+
+static enum nacre_status open_trace(struct tool_verb *verb, struct nacre_error *err)
+{
+    if (!verb->args->values[OPT_TRACE].given)
+        return NACRE_OK;
+    if (is_tool(verb->args, "exec") || is_tool(verb->args, "process"))
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "--trace shows a module's host calls, and %s has no module",
+                          verb->args->operands[1]);
+    verb->trace_fd = memfd_create("nacre-trace", MFD_CLOEXEC);
+    return verb->trace_fd > 0 ? NACRE_OK
+                              : nacre_fail(err, NACRE_ERR_IO, "a file for the trace");
 }
 
 /* With a configuration: what it means for this session. */
@@ -299,6 +320,8 @@ static enum nacre_status make_call(struct tool_verb *verb, struct nacre_call *re
                                                   &verb->arguments, err);
 
     if (status == NACRE_OK)
+        status = open_trace(verb, err);
+    if (status == NACRE_OK)
         status = enter_session(verb, err);
     if (status != NACRE_OK)
         return status;
@@ -309,6 +332,7 @@ static enum nacre_status make_call(struct tool_verb *verb, struct nacre_call *re
         .arguments = verb->arguments.bytes ? verb->arguments.bytes : "",
         .argument_bytes = verb->arguments.size,
     };
+    ret_call->request.trace_fd = verb->trace_fd;
     return NACRE_OK;
 }
 
@@ -324,6 +348,10 @@ static enum nacre_status call_tool(struct tool_verb *verb, int *ret_exit,
     cli_term_clear(&verb->term);
     if (status == NACRE_OK)
         *ret_exit = finish(verb);
+    (void)fflush(stdout);
+    if (status == NACRE_OK && verb->trace_fd > 0 &&
+        !cli_trace_print(verb->trace_fd, verb->args->json, stderr))
+        return nacre_fail(err, NACRE_ERR_MEMORY, "reading the trace");
     return status;
 }
 
@@ -380,7 +408,7 @@ static enum nacre_status run_word(struct tool_verb *verb, int *ret_exit,
             return nacre_fail(err, NACRE_ERR_USAGE, "tool %s has no %s", acts[act].word,
                               options[i].name);
     engine.audit_off = acts[act].run != call_tool;
-    engine.commands_only = engine.audit_off || runs_commands(verb->args);
+    engine.commands_only = engine.audit_off || is_tool(verb->args, "exec");
     engine.single_run = true;
     status = make_request(verb, err);
     if (status == NACRE_OK)
@@ -411,7 +439,8 @@ const struct cli_verb cli_verb_tool = {
         "~/.config/nacre/tools or installed with nacre; exec is built in. A tool with a\n"
         "module runs at level wasm, whatever level the shell has. Its text goes to\n"
         "stdout; what it or its arguments did wrong goes to stderr, with status 1, and\n"
-        "what was denied with 126. --json prints the whole answer, as MCP spells it.\n"
+        "what was denied with 126. --json prints the whole answer, as MCP spells it;\n"
+        "--trace shows what a module asked of the host, and never what a file holds.\n"
         "approve gives a token for one such call, in advance: --approval takes it.",
     .example = "  nacre tool list\n"
                "  nacre tool call read --policy workspace --workspace . --json-args "
