@@ -315,9 +315,11 @@ static enum nacre_status new_policy(struct nacre_engine *engine, const char *ref
         return status;
     if (!identify_policy(made->policy, &made->file))
         return nacre_fail(err, NACRE_ERR_IO, "the policy's file is gone");
+    /* A module has no shell, so that what its commands may do needs no wall. */
     if (for_module && made->policy->level != NACRE_LEVEL_WASM) {
         made->policy->level = NACRE_LEVEL_WASM;
         made->policy->runtime = NACRE_RUNTIME_WASMTIME;
+        made->policy->shell.mode = NACRE_SHELL_DENY;
     }
     *ret_policy = made;
     made = NULL;

@@ -123,6 +123,30 @@ other=$(digest_of '{"do": "say", "text": "b"}')
 refused=$(digest_of '{"say": 1}')
 [[ $refused != "$(digest_of '{"say": 2}')" ]] || fail "two refusals have one digest"
 
+# A module runs at level wasm with the files of a policy whose commands run elsewhere.
+for ready in shell build container; do
+  run tool call probe --policy $ready --workspace ws --json \
+    --json-args '{"do": "read", "path": "/workspace/f"}'
+  expect_status 0
+  expect_out_has '"level":"wasm"'
+done
+
+# What a module asks of the host is shown behind its answer; the walls are the same.
+run "${call[@]}" '{"do": "read", "path": "/workspace/f"}' --trace
+expect_status 0
+expect_out content
+expect_err_has "path=f"
+expect_err_has "= SUCCESS, "
+run "${call[@]}" '{"do": "read", "path": "/workspace/f"}' --trace --json
+expect_json
+expect_err_has '{"call":"path_open"'
+expect_err_lacks content
+run tool call exec --policy shell --json-args '{"command": "true"}' --trace
+expect_status 125
+expect_err "nacre: --trace shows a module's host calls, and exec has no module"
+run tool list --trace
+expect_status 125
+
 # ---- with a configuration ----
 
 config() { # ACCESS
