@@ -159,13 +159,11 @@ static enum nacre_status build_zig(const struct job *job, struct nacre_error *er
     /* Zig keeps what it made beside the sources otherwise. */
     static const char *const environment[] = { "ZIG_LOCAL_CACHE_DIR=/tmp/nacre-zig-cache",
                                                NULL };
-
     static const char *const by_python[] = { "python3", "-c", "import ziglang", NULL };
-    struct nacre_error ignored;
 
     if (command_is_there("zig")) {
         add(&words, "zig");
-    } else if (command_run(by_python, "/", NULL, &ignored) == NACRE_OK) {
+    } else if (command_succeeds(by_python)) {
         add(&words, "python3");
         add(&words, "-m");
         add(&words, "ziglang");
@@ -204,12 +202,21 @@ static enum nacre_status build_go(const struct job *job, struct nacre_error *err
 
 static enum nacre_status build_rust(const struct job *job, struct nacre_error *err)
 {
+    /* An empty library needs nothing but the target's own.  It goes where the module will
+     * be: rustc replaces what it writes to, be it /dev/null. */
+    const char *const empty[] = { "rustc", "--target=wasm32-wasip1", "--crate-type=lib",
+                                  "--emit=metadata", "-o", job->module, "-", NULL };
     NACRE_AUTO(words_clear) struct words words = { 0 };
 
     if (!command_is_there("rustc"))
         return lack("rustc", "Debian and Ubuntu: apt-get install rustc "
                              "libstd-rust-dev-wasm32; or rustup target add wasm32-wasip1",
                     err);
+    if (!command_succeeds(empty))
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "rustc has no target wasm32-wasip1; Debian and Ubuntu: apt-get "
+                          "install libstd-rust-dev-wasm32; or rustup target add "
+                          "wasm32-wasip1");
     add(&words, "rustc");
     add(&words, "--edition=2021");
     add(&words, "--target=wasm32-wasip1");

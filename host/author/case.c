@@ -121,9 +121,9 @@ static enum nacre_status check_expect(const struct tool_case *tool_case,
 
 static enum nacre_status read_parts(struct tool_case *tool_case, struct nacre_error *err)
 {
-    static const char *const known[] = { "name", "arguments", "files",
-                                         "expect", "after", "fuel" };
-    const struct nacre_node *root = tool_case->root, *name, *arguments, *fuel;
+    static const char *const known[] = { "name",   "arguments", "files", "expect",
+                                         "after", "fuel",      "policy" };
+    const struct nacre_node *root = tool_case->root, *name, *arguments, *fuel, *policy;
     enum nacre_status status =
         check_keys(tool_case, root, "a case", known, NACRE_COUNT(known), err);
 
@@ -132,6 +132,7 @@ static enum nacre_status read_parts(struct tool_case *tool_case, struct nacre_er
     name = nacre_node_find(root, "name");
     arguments = nacre_node_find(root, "arguments");
     fuel = nacre_node_find(root, "fuel");
+    policy = nacre_node_find(root, "policy");
     tool_case->expect = nacre_node_find(root, "expect");
     tool_case->files = nacre_node_find(root, "files");
     tool_case->after = nacre_node_find(root, "after");
@@ -139,6 +140,10 @@ static enum nacre_status read_parts(struct tool_case *tool_case, struct nacre_er
         return fail_at(tool_case, root->place,
                        "a case has to have name, arguments and expect", err);
     tool_case->name = name->text;
+    if (policy && policy->kind != NACRE_NODE_TEXT)
+        return fail_at(tool_case, policy->place, "policy has to be a reference to one",
+                       err);
+    tool_case->policy = policy ? policy->text : NULL;
     if ((tool_case->files && tool_case->files->kind != NACRE_NODE_MAPPING) ||
         (tool_case->after && tool_case->after->kind != NACRE_NODE_MAPPING))
         return fail_at(tool_case, root->place, "files and after have to be mappings",

@@ -13,6 +13,7 @@ struct tool_case {
     struct nacre_buf bytes; /* of the file */
     struct nacre_node *root;
     const char *name;
+    const char *policy; /* a reference; NULL: the tool's own */
     json_t *arguments;
     const struct nacre_node *files, *expect, *after; /* files, after: NULL when absent */
     bool has_fuel;
@@ -30,7 +31,8 @@ NACRE_OWNED(tool_case)
 NACRE_MUST_CHECK enum nacre_status case_make_files(const struct tool_case *tool_case,
                                                    int dir_fd, struct nacre_error *err);
 
-/* What differs, a line each, is added to `ret_text`. */
+/* What differs, a line each, is added to `ret_text`.  Files are as `after` says, else as
+ * `files` says, and nothing else is there. */
 NACRE_MUST_CHECK enum nacre_status case_judge_answer(const struct tool_case *tool_case,
                                                      const json_t *answer,
                                                      struct nacre_buf *ret_text,
@@ -44,11 +46,26 @@ NACRE_MUST_CHECK enum nacre_status case_judge_fuel(const struct tool_case *tool_
                                                    struct nacre_buf *ret_text,
                                                    struct nacre_error *err);
 
-/* Writes what was got into the case's file: `expect`, the files that `after` names, and
- * the fuel. */
-NACRE_MUST_CHECK enum nacre_status case_update(const struct tool_case *tool_case,
-                                               const json_t *answer, int dir_fd,
-                                               uint64_t fuel, struct nacre_error *err);
+/* The names, sorted, of what lies in the workspace and differs from before: made, changed
+ * or gone.  At most CASE_CHANGES_MAX; NULL: no memory. */
+#define CASE_CHANGES_MAX 64
+json_t *case_changes(const struct tool_case *tool_case, int dir_fd);
+
+/* Which parts of a case are written anew. */
+struct case_stale {
+    bool answer, files, fuel;
+};
+
+/* Writes what was got into the case's file: of `expect`, `after` and `fuel` what is
+ * stale. */
+NACRE_MUST_CHECK enum nacre_status
+case_update(const struct tool_case *tool_case, const struct case_stale *stale,
+            const json_t *answer, int dir_fd, uint64_t fuel, uint64_t tolerance_percent,
+            struct nacre_error *err);
+
+/* The directory that holds the last part of `path`, a path below `dir_fd` that is cut
+ * there; no link is followed.  -1 with errno. */
+int case_parent(int dir_fd, char *path, bool make, const char **ret_name);
 
 /* The bytes that a node of `files` or `after` stands for, into `ret_bytes`. */
 NACRE_MUST_CHECK enum nacre_status case_bytes(const struct tool_case *tool_case,

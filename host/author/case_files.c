@@ -1,5 +1,6 @@
 /* A case's workspace: made before, looked at afterwards.  The tool that ran in it may
  * have left anything, links among it: none is followed. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -63,8 +64,7 @@ static enum nacre_status check_path(const struct tool_case *tool_case,
                          "a file of a case is named by a path below the workspace");
 }
 
-/* The directory that holds the last part of `path`; -1 with errno. */
-static int open_parent(int dir_fd, char *path, bool make, const char **ret_name)
+int case_parent(int dir_fd, char *path, bool make, const char **ret_name)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *part = path, *slash;
@@ -130,7 +130,7 @@ enum nacre_status case_make_files(const struct tool_case *tool_case, int dir_fd,
 
         if (status != NACRE_OK)
             return status;
-        parent = open_parent(dir_fd, path, true, &name);
+        parent = case_parent(dir_fd, path, true, &name);
         if (parent < 0)
             return nacre_fail(err, NACRE_ERR_IO, "making the directories of a case");
         status = make_file(tool_case, node, parent, name, err);
@@ -201,29 +201,139 @@ static enum nacre_status compare(const struct tool_case *tool_case,
     return compare_file(tool_case, expected, key, dir_fd, name, out, err);
 }
 
+/* Is what `node` names as `expected` says? */
+static enum nacre_status compare_node(const struct tool_case *tool_case,
+                                      const struct nacre_node *node,
+                                      const struct nacre_node *expected, int dir_fd,
+                                      struct nacre_buf *out, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int parent = -1;
+    char path[NACRE_PATH_MAX];
+    const char *name = "";
+    enum nacre_status status = check_path(tool_case, node, path, err);
+
+    if (status != NACRE_OK)
+        return status;
+    parent = case_parent(dir_fd, path, false, &name);
+    return compare(tool_case, expected, node->key, parent, name, out, err);
+}
+
+/* ---- what nobody named ---- */
+
+/* Does a key of `mapping` name `path`, or something below it? */
+static bool is_named(const struct nacre_node *mapping, const char *path)
+{
+    const struct nacre_node *node = mapping ? mapping->first : NULL;
+    size_t length = strlen(path);
+    char known[NACRE_PATH_MAX];
+
+    for (; node; node = node->next)
+        if (nacre_path_normalise(node->key, known, sizeof(known)) &&
+            strncmp(known, path, length) == 0 &&
+            (known[length] == '\0' || known[length] == '/'))
+            return true;
+    return false;
+}
+
+/* The paths below `dir_fd` that no key of `known` (NULL at its end) names.  What is below
+ * one of them is not looked at, so that keys bound the depth.  False: no memory. */
+static bool find_others(const struct nacre_node *const *known, int dir_fd,
+                        const char *below, json_t *paths)
+{
+    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    char path[NACRE_PATH_MAX];
+    struct dirent *entry;
+    bool whole = true;
+
+    if (!dir && fd >= 0)
+        (void)close(fd);
+    while (dir && whole && json_array_size(paths) < CASE_CHANGES_MAX &&
+           (entry = readdir(dir))) {
+        NACRE_AUTO(nacre_fd_guard) int inner = -1;
+        bool named = false;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            snprintf(path, sizeof(path), "%s%s%s", below, below[0] ? "/" : "",
+                     entry->d_name) >= (int)sizeof(path))
+            continue;
+        for (size_t i = 0; known[i] && !named; i++)
+            named = is_named(known[i], path);
+        if (!named) {
+            whole = json_array_append_new(
+                        paths, json_stringn_nocheck(path, strlen(path))) == 0;
+            continue;
+        }
+        inner = openat(dirfd(dir), entry->d_name,
+                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        whole = inner < 0 || find_others(known, inner, path, paths);
+    }
+    if (dir)
+        (void)closedir(dir);
+    return whole;
+}
+
+json_t *case_changes(const struct tool_case *tool_case, int dir_fd)
+{
+    const struct nacre_node *const known[] = { tool_case->files, NULL };
+    const struct nacre_node *node = tool_case->files ? tool_case->files->first : NULL;
+    json_t *paths = json_array();
+    bool whole = paths && find_others(known, dir_fd, "", paths);
+
+    for (; node && whole; node = node->next) {
+        NACRE_AUTO(nacre_buf_clear) struct nacre_buf text = NACRE_BUF(FILE_BYTES_MAX);
+        struct nacre_error err;
+
+        if (compare_node(tool_case, node, node, dir_fd, &text, &err) != NACRE_OK ||
+            text.size > 0)
+            whole = json_array_append_new(paths, json_string_nocheck(node->key)) == 0;
+    }
+    if (whole)
+        return paths;
+    json_decref(paths);
+    return NULL;
+}
+
+static enum nacre_status judge_others(const struct tool_case *tool_case, int dir_fd,
+                                      struct nacre_buf *out, struct nacre_error *err)
+{
+    const struct nacre_node *const known[] = {
+        tool_case->files ? tool_case->files : tool_case->after,
+        tool_case->files ? tool_case->after : NULL, NULL
+    };
+    json_t *paths = json_array();
+    char shown[NACRE_SHOWN];
+    enum nacre_status status = NACRE_OK;
+
+    if (!paths || !find_others(known, dir_fd, "", paths))
+        status = nacre_fail(err, NACRE_ERR_MEMORY, "what a case left behind");
+    for (size_t i = 0; i < json_array_size(paths) && status == NACRE_OK; i++)
+        status = nacre_buf_addf(
+            out, err, "%s is there, and neither files nor after names it\n",
+            nacre_text_shown(shown, json_string_value(json_array_get(paths, i))));
+    json_decref(paths);
+    return status;
+}
+
 enum nacre_status case_judge_files(const struct tool_case *tool_case, int dir_fd,
                                    struct nacre_buf *ret_text, struct nacre_error *err)
 {
-    const struct nacre_node *node = tool_case->after ? tool_case->after->first : NULL;
+    const struct nacre_node *files = tool_case->files, *after = tool_case->after;
+    enum nacre_status status = NACRE_OK;
 
-    for (; node; node = node->next) {
+    for (const struct nacre_node *node = after ? after->first : NULL;
+         node && status == NACRE_OK; node = node->next) {
         const struct nacre_node *expected = node;
-        NACRE_AUTO(nacre_fd_guard) int parent = -1;
-        char path[NACRE_PATH_MAX];
-        const char *name = "";
-        enum nacre_status status = check_path(tool_case, node, path, err);
 
-        if (status != NACRE_OK)
-            return status;
         if (form_of(node, "same"))
-            expected = tool_case->files ? nacre_node_find(tool_case->files, node->key)
-                                        : NULL;
+            expected = files ? nacre_node_find(files, node->key) : NULL;
         if (!expected)
             return fail_node(tool_case, node, "this was not there before", err);
-        parent = open_parent(dir_fd, path, false, &name);
-        status = compare(tool_case, expected, node->key, parent, name, ret_text, err);
-        if (status != NACRE_OK)
-            return status;
+        status = compare_node(tool_case, node, expected, dir_fd, ret_text, err);
     }
-    return NACRE_OK;
+    for (const struct nacre_node *node = files ? files->first : NULL;
+         node && status == NACRE_OK; node = node->next)
+        if (!after || !nacre_node_find(after, node->key))
+            status = compare_node(tool_case, node, node, dir_fd, ret_text, err);
+    return status == NACRE_OK ? judge_others(tool_case, dir_fd, ret_text, err) : status;
 }

@@ -63,8 +63,9 @@ static char **environment_of(const char *const *added)
     return all;
 }
 
+/* What it prints goes to stderr; or nowhere. */
 static int start(const char *const *argv, const char *directory, char **environment,
-                 pid_t *ret_pid)
+                 bool quiet, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -77,6 +78,8 @@ static int start(const char *const *argv, const char *directory, char **environm
     failed = posix_spawn_file_actions_addchdir_np(&actions, directory);
     if (!failed)
         failed = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (!failed && quiet)
+        failed = posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, 2, 1);
     if (!failed)
@@ -105,8 +108,9 @@ static bool wait_for(pid_t pid)
     return false;
 }
 
-enum nacre_status command_run(const char *const *argv, const char *directory,
-                              const char *const *environment, struct nacre_error *err)
+static enum nacre_status run(const char *const *argv, const char *directory,
+                             const char *const *environment, bool quiet,
+                             struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char **all = environment_of(environment);
     pid_t pid = -1;
@@ -115,7 +119,7 @@ enum nacre_status command_run(const char *const *argv, const char *directory,
 
     if (!all)
         return nacre_fail(err, NACRE_ERR_MEMORY, "starting %s", argv[0]);
-    failed = start(argv, directory, all, &pid);
+    failed = start(argv, directory, all, quiet, &pid);
     if (failed) {
         errno = failed;
         return nacre_fail(err, NACRE_ERR_IO, "starting %s", argv[0]);
@@ -131,4 +135,17 @@ enum nacre_status command_run(const char *const *argv, const char *directory,
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return NACRE_OK;
     return nacre_fail(err, NACRE_ERR_USAGE, "%s failed: what it says is above", argv[0]);
+}
+
+enum nacre_status command_run(const char *const *argv, const char *directory,
+                              const char *const *environment, struct nacre_error *err)
+{
+    return run(argv, directory, environment, false, err);
+}
+
+bool command_succeeds(const char *const *argv)
+{
+    struct nacre_error ignored;
+
+    return run(argv, "/", NULL, true, &ignored) == NACRE_OK;
 }

@@ -18,4 +18,7 @@ NACRE_MUST_CHECK enum nacre_status command_run(const char *const *argv,
 /* Is there such a program in PATH? */
 bool command_is_there(const char *name);
 
+/* Does it run, and say that all is well?  Nothing that it prints is seen. */
+bool command_succeeds(const char *const *argv);
+
 #endif

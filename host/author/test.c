@@ -26,10 +26,12 @@ struct testing {
     struct nacre_engine *engine;
     const struct nacre_manifest *manifest;
     const struct nacre_test_options *options;
-    struct nacre_policy *policy;
+    struct nacre_policy *policy; /* unless a case names its own */
     struct nacre_tool *tool;
     struct nacre_test_totals totals;
 };
+
+#define TOLERANCE_PERCENT 10
 
 /* ---- a workspace ---- */
 
@@ -81,7 +83,9 @@ static enum nacre_status run(const struct testing *testing,
                              struct nacre_result **ret_result, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int input_fd = arguments_fd(tool_case->arguments);
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *own = NULL;
     const struct nacre_manifest *manifest = testing->manifest;
+    const struct nacre_policy *policy = testing->policy;
     struct nacre_request request = {
         .input_fd = input_fd, .caller = "nacre test",
         .fuel = manifest->fuel.place.line ? manifest->fuel.value : 0,
@@ -89,14 +93,19 @@ static enum nacre_status run(const struct testing *testing,
 
     if (input_fd < 0)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a case's arguments");
+    if (tool_case->policy) {
+        if (nacre_engine_policy(testing->engine, tool_case->policy, &own, err) !=
+            NACRE_OK)
+            return err->status;
+        policy = own;
+    }
     /* A tool that touches no file needs no policy that grants one. */
-    if (testing->policy->filesystem.mode != NACRE_FILESYSTEM_DENY || tool_case->files)
+    if (policy->filesystem.mode != NACRE_FILESYSTEM_DENY || tool_case->files)
         request.workspace = workspace;
     if (manifest->timeout_ms.place.line &&
-        manifest->timeout_ms.value < testing->policy->limits.timeout_ms.value)
+        manifest->timeout_ms.value < policy->limits.timeout_ms.value)
         request.timeout_ms = manifest->timeout_ms.value;
-    return nacre_run(testing->engine, testing->policy, testing->tool, &request,
-                     ret_result, err);
+    return nacre_run(testing->engine, policy, testing->tool, &request, ret_result, err);
 }
 
 /* A case that expects a good answer has arguments that a caller could pass. */
@@ -114,14 +123,14 @@ static enum nacre_status judge_arguments(const struct testing *testing,
                           why.text);
 }
 
-static enum nacre_status judge(const struct testing *testing,
-                               const struct tool_case *tool_case, int workspace_fd,
-                               const struct nacre_result *result, json_t **ret_answer,
-                               struct nacre_buf *text, struct nacre_error *err)
+/* Without an answer, `text` says why. */
+static enum nacre_status read_answer(const struct nacre_result *result,
+                                     json_t **ret_answer, struct nacre_buf *text,
+                                     struct nacre_error *err)
 {
+    const char *output = result->output.bytes ? result->output.bytes : "";
     char shown[512];
     json_t *answer;
-    enum nacre_status status;
 
     for (uint32_t i = 0;
          result->outcome == NACRE_OUTCOME_DENIED && i < result->denial_count; i++)
@@ -137,26 +146,43 @@ static enum nacre_status judge(const struct testing *testing,
             nacre_text_show(shown, sizeof(shown),
                             result->errors.bytes ? result->errors.bytes : "",
                             result->errors.size));
-    answer = json_loadb(result->output.bytes ? result->output.bytes : "",
-                        result->output.size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL,
-                        NULL);
-    if (!json_is_object(answer)) {
-        json_decref(answer);
-        return nacre_buf_addf(text, err, "its output is no JSON object: %s\n",
-                              nacre_text_show(shown, sizeof(shown),
-                                              result->output.bytes ? result->output.bytes
-                                                                   : "",
-                                              result->output.size));
+    answer = json_loadb(output, result->output.size,
+                        JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+    if (json_is_object(answer)) {
+        *ret_answer = answer;
+        return NACRE_OK;
     }
-    *ret_answer = answer;
-    status = judge_arguments(testing, tool_case, text, err);
-    if (status == NACRE_OK)
-        status = case_judge_answer(tool_case, answer, text, err);
+    json_decref(answer);
+    return nacre_buf_addf(text, err, "its output is no JSON object: %s\n",
+                          nacre_text_show(shown, sizeof(shown), output,
+                                          result->output.size));
+}
+
+static enum nacre_status judge(const struct testing *testing,
+                               const struct tool_case *tool_case, int workspace_fd,
+                               const struct nacre_result *result, const json_t *answer,
+                               struct case_stale *ret_stale, struct nacre_buf *text,
+                               struct nacre_error *err)
+{
+    struct case_stale stale = { .fuel = !tool_case->has_fuel &&
+                                        result->usage.fuel_exact };
+    size_t before = text->size;
+    enum nacre_status status = case_judge_answer(tool_case, answer, text, err);
+
+    stale.answer = text->size > before;
+    before = text->size;
     if (status == NACRE_OK)
         status = case_judge_files(tool_case, workspace_fd, text, err);
+    stale.files = text->size > before;
+    before = text->size;
     if (status == NACRE_OK)
         status = case_judge_fuel(tool_case, result->usage.fuel, result->usage.fuel_exact,
                                  text, err);
+    stale.fuel |= text->size > before;
+    /* An update does not mend this one. */
+    if (status == NACRE_OK)
+        status = judge_arguments(testing, tool_case, text, err);
+    *ret_stale = stale;
     return status;
 }
 
@@ -176,12 +202,12 @@ static void tell(struct testing *testing, struct nacre_case_report *report,
     testing->options->each(testing->options->data, report);
 }
 
-/* Fuel that is not said yet is a reason to update, too. */
-static bool is_to_update(const struct testing *testing,
-                         const struct tool_case *tool_case, const json_t *answer,
-                         const struct nacre_buf *text)
+static uint64_t tolerance_of(const struct testing *testing,
+                             const struct tool_case *tool_case)
 {
-    return testing->options->update && answer && (text->size > 0 || !tool_case->has_fuel);
+    if (testing->options->tolerance_percent > 0)
+        return testing->options->tolerance_percent;
+    return tool_case->has_fuel ? tool_case->fuel_tolerance_percent : TOLERANCE_PERCENT;
 }
 
 static enum nacre_status run_case(struct testing *testing,
@@ -192,6 +218,7 @@ static enum nacre_status run_case(struct testing *testing,
     NACRE_AUTO(workspace_remove) struct workspace workspace = { .fd = -1,
                                                                 .parent_fd = -1 };
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    struct case_stale stale = { 0 };
     json_t *answer = NULL;
     enum nacre_status status = workspace_make(&workspace, err);
 
@@ -202,10 +229,15 @@ static enum nacre_status run_case(struct testing *testing,
     if (status == NACRE_OK) {
         report->fuel = result->usage.fuel;
         report->wall_ns = result->usage.wall_ns;
-        status = judge(testing, tool_case, workspace.fd, result, &answer, text, err);
+        status = read_answer(result, &answer, text, err);
     }
-    if (status == NACRE_OK && is_to_update(testing, tool_case, answer, text)) {
-        status = case_update(tool_case, answer, workspace.fd, result->usage.fuel, err);
+    if (status == NACRE_OK && answer)
+        status = judge(testing, tool_case, workspace.fd, result, answer, &stale, text,
+                       err);
+    if (status == NACRE_OK && testing->options->update &&
+        (stale.answer || stale.files || stale.fuel)) {
+        status = case_update(tool_case, &stale, answer, workspace.fd, result->usage.fuel,
+                             tolerance_of(testing, tool_case), err);
         report->updated = status == NACRE_OK;
     }
     json_decref(answer);

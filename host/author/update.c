@@ -14,6 +14,7 @@
 
 #include "case.h"
 #include "nacre/base64.h"
+#include "nacre/path.h"
 #include "nacre/text.h"
 
 #define FOUND_BYTES_MAX ((size_t)1 << 20)
@@ -53,16 +54,20 @@ static json_t *bytes_json(const char *bytes, size_t count)
 }
 
 /* How it is now, as a case would spell it. */
-static json_t *file_json(int dir_fd, const char *path)
+static json_t *file_json(int workspace_fd, const char *key)
 {
+    NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf found = NACRE_BUF(FOUND_BYTES_MAX);
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
-    char target[PATH_MAX];
+    char target[PATH_MAX], whole[NACRE_PATH_MAX];
+    const char *path = "";
     struct nacre_error err;
     struct stat info;
     ssize_t count;
 
-    if (fstatat(dir_fd, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+    if (nacre_path_normalise(key, whole, sizeof(whole)))
+        dir_fd = case_parent(workspace_fd, whole, false, &path);
+    if (dir_fd < 0 || fstatat(dir_fd, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return json_null();
     if (S_ISDIR(info.st_mode))
         return json_pack("{s:b}", "directory", 1);
@@ -76,18 +81,26 @@ static json_t *file_json(int dir_fd, const char *path)
     return bytes_json(found.bytes ? found.bytes : "", found.size);
 }
 
+/* What the case names, and whatever else is not as it was. */
 static json_t *after_of(const struct tool_case *tool_case, int dir_fd)
 {
+    const struct nacre_node *node = tool_case->after ? tool_case->after->first : NULL;
+    json_t *changes = case_changes(tool_case, dir_fd);
     json_t *after = json_object();
-    int wrong = after ? 0 : -1;
+    int wrong = after && changes ? 0 : -1;
 
-    for (const struct nacre_node *node = tool_case->after->first; node && !wrong;
-         node = node->next)
+    for (; node && !wrong; node = node->next)
         wrong = json_object_set_new(
             after, node->key,
             node->kind == NACRE_NODE_MAPPING && nacre_node_find(node, "same")
                 ? json_pack("{s:b}", "same", 1)
                 : file_json(dir_fd, node->key));
+    for (size_t i = 0; i < json_array_size(changes) && !wrong; i++) {
+        const char *path = json_string_value(json_array_get(changes, i));
+
+        wrong = json_object_set_new(after, path, file_json(dir_fd, path));
+    }
+    json_decref(changes);
     if (!wrong)
         return after;
     json_decref(after);
@@ -196,23 +209,26 @@ static enum nacre_status replace(const char *file, const struct nacre_buf *text,
     return err->status;
 }
 
-enum nacre_status case_update(const struct tool_case *tool_case, const json_t *answer,
-                              int dir_fd, uint64_t fuel, struct nacre_error *err)
+enum nacre_status case_update(const struct tool_case *tool_case,
+                              const struct case_stale *stale, const json_t *answer,
+                              int dir_fd, uint64_t fuel, uint64_t tolerance_percent,
+                              struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf out = NACRE_BUF(4 * CASE_BYTES_MAX);
     struct section sections[3] = { 0 };
     size_t count = 0;
-    uint64_t tolerance = tool_case->has_fuel ? tool_case->fuel_tolerance_percent : 10;
-    enum nacre_status status =
-        section_set(&sections[count++], "expect", expect_of(answer), err);
+    enum nacre_status status = NACRE_OK;
 
-    if (status == NACRE_OK && tool_case->after)
+    if (stale->answer)
+        status = section_set(&sections[count++], "expect", expect_of(answer), err);
+    if (status == NACRE_OK && stale->files)
         status = section_set(&sections[count++], "after", after_of(tool_case, dir_fd),
                              err);
-    if (status == NACRE_OK)
+    if (status == NACRE_OK && stale->fuel)
         status = section_set(&sections[count++], "fuel",
                              json_pack("{s:I, s:I}", "golden", (json_int_t)fuel,
-                                       "tolerance_percent", (json_int_t)tolerance), err);
+                                       "tolerance_percent",
+                                       (json_int_t)tolerance_percent), err);
     if (status == NACRE_OK)
         status = write_text(tool_case, sections, count, &out, err);
     if (status == NACRE_OK)

@@ -104,7 +104,8 @@ int cli_author_test(const struct cli_args *args, const struct nacre_manifest *ma
                                .quiet = testing->quiet };
     const struct nacre_test_options options = {
         .module = testing->module, .policy = testing->policy, .only = testing->only,
-        .update = testing->update, .each = tell, .data = &telling,
+        .update = testing->update, .tolerance_percent = testing->tolerance_percent,
+        .each = tell, .data = &telling,
     };
     struct nacre_test_totals totals = { 0 };
     struct nacre_error err;

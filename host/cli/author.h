@@ -20,6 +20,7 @@ NACRE_MUST_CHECK enum nacre_status cli_author_build(const struct nacre_manifest 
 struct cli_testing {
     const char *module, *policy, *only;
     bool update, quiet; /* quiet: only what failed */
+    uint64_t tolerance_percent; /* 0: as the cases say */
 };
 int cli_author_test(const struct cli_args *args, const struct nacre_manifest *manifest,
                     const struct cli_testing *testing);

@@ -4,7 +4,7 @@
 #include "request.h"
 #include "verbs.h"
 
-enum { OPT_POLICY, OPT_MODULE, OPT_ONLY, OPT_UPDATE, OPT_COUNT };
+enum { OPT_POLICY, OPT_MODULE, OPT_ONLY, OPT_UPDATE, OPT_TOLERANCE, OPT_COUNT };
 
 static const struct cli_option options[OPT_COUNT] = {
     [OPT_POLICY] = { "--policy", .kind = CLI_TEXT, .value = "POLICY",
@@ -17,6 +17,9 @@ static const struct cli_option options[OPT_COUNT] = {
                    .help = "cases whose file name contains it" },
     [OPT_UPDATE] = { "--update", .kind = CLI_FLAG,
                      .help = "write what came as what is expected, and the fuel" },
+    [OPT_TOLERANCE] = { "--tolerance", .kind = CLI_NUMBER, .value = "PERCENT", .min = 1,
+                        .max = 1000,
+                        .help = "with --update: how far fuel may differ (default: 10)" },
 };
 
 static int run(const struct cli_args *args)
@@ -25,6 +28,7 @@ static int run(const struct cli_args *args)
     const struct cli_testing testing = {
         .policy = args->values[OPT_POLICY].text, .module = args->values[OPT_MODULE].text,
         .only = args->values[OPT_ONLY].text, .update = args->values[OPT_UPDATE].given,
+        .tolerance_percent = args->values[OPT_TOLERANCE].number,
     };
     struct nacre_error err;
 

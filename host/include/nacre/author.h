@@ -67,8 +67,10 @@ nacre_author_publish(const struct nacre_manifest *manifest, const char *director
  *              structured: {edits: 1}}            # structured: at least these
  *     after: {a.txt: "b\n", b: {same: true}, gone.txt: null}
  *     fuel: {golden: 12345, tolerance_percent: 10}
+ *     policy: deny-all                            # instead of the tool's own
  *
- * Paths are relative to /workspace, which holds `files` and nothing else.
+ * Paths are relative to /workspace, which holds `files` and nothing else.  Afterwards
+ * each is as `after` says, or as before, and nothing else is there.
  */
 struct nacre_case_report {
     const char *file, *name; /* name: "" when the case can't be read */
@@ -82,7 +84,8 @@ struct nacre_test_options {
     const char *module; /* NULL: the manifest's */
     const char *policy; /* a reference; NULL: the manifest's sandbox_ref */
     const char *only;   /* cases whose file name contains it; NULL: all */
-    bool update;        /* what a case expects becomes what it got */
+    bool update;        /* what a case expects becomes what it got, where they differ */
+    uint64_t tolerance_percent; /* of the fuel that is written; 0: the case's own, or 10 */
     void (*each)(void *data, const struct nacre_case_report *report);
     void *data;
 };

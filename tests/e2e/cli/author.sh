@@ -116,20 +116,37 @@ PATH=/nonexistent run build wordcount
 expect_status 126
 expect_err_has "apt-get install clang"
 
-# Other languages, where their toolchains are: the contract is the same.
-for language in go rust zig assemblyscript; do
-  case $language in
-  go) command -v go >/dev/null || continue ;;
-  rust) rustc --print target-libdir --target wasm32-wasip1 2>/dev/null |
-    xargs -r ls >/dev/null 2>&1 || continue ;;
-  zig) command -v zig >/dev/null || continue ;;
-  assemblyscript) command -v asc >/dev/null || continue ;;
-  esac
-  run new $language "in_$language"
-  expect_status 0
-  run build "in_$language"
-  expect_status 0
-  run test "in_$language"
-  expect_status 0
-  expect_out_has "in_$language: 3 passed, 0 failed"
-done
+# A tool that leaves a file, or changes one, that its case does not name.
+run new c sloppy
+sed -i '1i #include <stdio.h>
+s|^{|&\nfclose(fopen("/workspace/left", "w")); fclose(fopen("/workspace/kept", "w"));|' \
+  sloppy/src/main.c
+run build sloppy
+expect_status 0
+rm sloppy/tests/*
+cat >sloppy/tests/one.yaml <<'YAML'
+name: nothing is touched
+arguments: {text: a}
+files: {kept: "text", d/other: x}
+expect: {isError: false, text_contains: [words]}   # stays
+policy: workspace
+YAML
+run test sloppy
+expect_status 1
+expect_out_has "kept holds: "
+expect_out_has "left is there, and neither files nor after names it"
+expect_out_lacks "other"
+run test --update --tolerance 40 sloppy
+expect_status 0
+grep -qF 'text_contains: [words]}   # stays' sloppy/tests/one.yaml ||
+  fail "what was right was written anew"
+grep -qF 'after: {"left": "", "kept": ""}' sloppy/tests/one.yaml || fail "no after"
+grep -qF '"tolerance_percent": 40}' sloppy/tests/one.yaml || fail "another tolerance"
+run test sloppy
+expect_status 0
+sed -i 's/^policy: .*/policy: nowhere/' sloppy/tests/one.yaml
+run test sloppy
+expect_status 1
+expect_out_has "nowhere"
+
+passed

@@ -1,0 +1,3 @@
+module csv_sum
+
+go 1.21
