@@ -296,10 +296,16 @@ void nacre_tool_fail_errno(const char *doing, const char *path)
 {
     int number = errno == ENOENT && outside(path) ? EACCES : errno;
     const char *words, *code = code_of(number, &words);
+    const char *near = number == ENOENT && path[0] == '/' ? nacre_tool_near(path) : NULL;
 
     answer.text.count = 0;
     nacre_text_addf(&answer.text, "%s ", doing);
     nacre_text_add_shown(&answer.text, path, strlen(path));
     nacre_text_addf(&answer.text, ": %s.", words);
+    if (near) {
+        nacre_text_addf(&answer.text, " Did you mean ");
+        nacre_text_add_shown(&answer.text, near, strlen(near));
+        nacre_text_addf(&answer.text, "?");
+    }
     fail_as_said(code);
 }

@@ -57,6 +57,9 @@ noreturn void nacre_tool_fail(const char *code, const char *format, ...)
 /* The same from errno: "reading /workspace/x: ..."; EACCES, EPERM and EROFS are `denied`
  * and say that the sandbox's policy decides that. */
 noreturn void nacre_tool_fail_errno(const char *doing, const char *path);
+/* The path whose name comes nearest to that of an absolute `path` which is not there;
+ * NULL: none is like it. */
+const char *nacre_tool_near(const char *path);
 
 /* A regular file for reading; else the tool ends with an error. */
 struct stat;
@@ -65,8 +68,9 @@ int nacre_tool_open_file(const char *path, struct stat *ret_info);
 char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count);
 /* Replaces it as a whole or not at all: a new file beside it, then a rename; its parents
  * are made when `parents` says so.  Its mode is kept, in the sandbox by the host.  Links at
- * the end of the path are followed and stay.  False with errno, and nothing changed (but a directory on the way
- * to a denied path, once made, is one that the host lets nobody remove). */
+ * the end of the path are followed and stay.  False with errno, and nothing changed (but a
+ * directory on the way to a denied path, once made, is one that the host lets nobody
+ * remove). */
 bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
                              bool parents);
 

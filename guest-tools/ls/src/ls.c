@@ -21,6 +21,7 @@ struct listing {
     bool all, detailed;
     uint64_t depth, limit;
     uint64_t shown, cut, hidden, unread;
+    struct nacre_json *items;
 };
 
 static void add_shown(const char *text)
@@ -41,7 +42,8 @@ static void add_name(const char *name)
     }
 }
 
-static void add_details(const char *path, enum nacre_entry_kind kind)
+static void add_details(const char *path, enum nacre_entry_kind kind,
+                        struct nacre_json *item)
 {
     static const char letters[] = {
         [NACRE_ENTRY_OTHER] = '?',
@@ -62,9 +64,11 @@ static void add_details(const char *path, enum nacre_entry_kind kind)
         snprintf(when, sizeof when, "?");
     nacre_tool_say("%c %12llu %20s  ", letters[kind], (unsigned long long)info.st_size,
                    when);
+    nacre_json_set(item, "bytes", nacre_json_number((int64_t)info.st_size));
+    nacre_json_set(item, "modified", nacre_json_text(when));
 }
 
-static void add_target(const char *path)
+static void add_target(const char *path, struct nacre_json *item)
 {
     char target[LINK_BYTES_MAX + 1];
     ssize_t count = readlink(path, target, LINK_BYTES_MAX);
@@ -78,19 +82,32 @@ static void add_target(const char *path)
     add_name(target);
     if (count == LINK_BYTES_MAX)
         nacre_tool_say("...");
+    else
+        nacre_json_set(item, "target", nacre_json_string(target, (size_t)count));
 }
 
 /* `shown` is the path below the directory that was asked for. */
 static void add_entry(struct listing *listing, const char *path, const char *shown,
                       enum nacre_entry_kind kind)
 {
+    static const char *const types[] = {
+        [NACRE_ENTRY_OTHER] = "other",
+        [NACRE_ENTRY_FILE] = "file",
+        [NACRE_ENTRY_DIRECTORY] = "directory",
+        [NACRE_ENTRY_LINK] = "link",
+    };
+    struct nacre_json *item = nacre_json_new(NACRE_JSON_OBJECT);
+
+    nacre_json_set(item, "path", nacre_json_text(shown));
+    nacre_json_set(item, "type", nacre_json_text(types[kind]));
+    nacre_json_append(listing->items, item);
     if (listing->detailed)
-        add_details(path, kind);
+        add_details(path, kind, item);
     add_name(shown);
     if (kind == NACRE_ENTRY_DIRECTORY)
         nacre_tool_say("/");
     else if (kind == NACRE_ENTRY_LINK)
-        add_target(path);
+        add_target(path, item);
     nacre_text_add(nacre_tool_content(), "\n", 1);
     listing->shown++;
 }
@@ -166,6 +183,7 @@ static void tell_rest(const struct listing *listing, const char *path)
     set_number("entries", listing->shown);
     set_number("cut", listing->cut);
     set_number("hidden", listing->hidden);
+    nacre_tool_set("items", listing->items);
 }
 
 static uint64_t number_between(const struct nacre_json *args, const char *key,
@@ -187,6 +205,7 @@ int main(void)
         .detailed = nacre_tool_flag(args, "long", false),
         .depth = number_between(args, "depth", 1, DEPTH_MAX),
         .limit = number_between(args, "limit", LIMIT_DEFAULT, LIMIT_MAX),
+        .items = nacre_json_new(NACRE_JSON_ARRAY),
     };
     struct stat info;
 
