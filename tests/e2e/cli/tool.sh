@@ -252,4 +252,22 @@ expect_out_has '"runs":false'
 run explain --tool prode
 expect_status 127
 
+# ---- a tool that would run on and on ----
+
+# A thousand edits at the end of a large file: more than its manifest grants, and no word
+# of it is written.
+: "${TOOLS:?}"
+awk 'BEGIN { for (i = 0; i < 600000; i++) print "int x" i " = 1;" }' >ws/large.c
+awk 'BEGIN { printf "{\"path\": \"large.c\", \"edits\": ["
+  for (i = 0; i < 1000; i++)
+    printf "%s{\"old_text\": \"int x%d = 1;\", \"new_text\": \"y\"}", i ? ", " : "", 599999 - i
+  print "]}" }' >args
+before=$(sha256sum <ws/large.c)
+NACRE_TOOL_DIR=$TOOLS run tool call edit --policy workspace --workspace ws --json --json-args @args
+expect_status 1
+expect_out_has '"outcome":"out-of-fuel"'
+expect_out_has "edit used up its budget of instructions and was stopped; ask for less at once"
+[[ $before == "$(sha256sum <ws/large.c)" ]] || fail "the file was changed"
+[[ -z $(find ws -name '.nacre-*') ]] || fail "a file was left behind"
+
 passed
