@@ -14,8 +14,7 @@
 #include "nacre/own.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
-
-#define WORDS_MAX 256
+#include "nacre/words.h"
 
 static const char *const names[NACRE_LANGUAGE_COUNT] = {
 #define X(id, name) [NACRE_LANGUAGE_##id] = name,
@@ -36,38 +35,18 @@ enum nacre_language nacre_language_find(const char *name)
     return NACRE_LANGUAGE_NONE;
 }
 
-/* Words of a command line; failure sticks. */
-struct words {
-    const char *items[WORDS_MAX + 1];
-    char *owned[WORDS_MAX];
-    size_t count, owned_count;
-    bool failed;
-};
-
-static void words_clear(struct words *words)
+static void add(struct nacre_words *words, const char *word)
 {
-    for (size_t i = 0; i < words->owned_count; i++)
-        free(words->owned[i]);
+    nacre_words_add(words, word);
 }
 
-static void add(struct words *words, const char *word)
-{
-    if (words->count == WORDS_MAX)
-        words->failed = true;
-    else
-        words->items[words->count++] = word;
-}
-
-static void add_joined(struct words *words, const char *front, const char *back)
+static void add_joined(struct nacre_words *words, const char *front, const char *back)
 {
     char *word = NULL;
 
-    if (words->owned_count == WORDS_MAX || asprintf(&word, "%s%s", front, back) < 0) {
-        words->failed = true;
-        return;
-    }
-    words->owned[words->owned_count++] = word;
-    add(words, word);
+    if (asprintf(&word, "%s%s", front, back) < 0)
+        word = NULL;
+    nacre_words_take(words, word);
 }
 
 static int by_name(const void *a, const void *b)
@@ -76,7 +55,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Every file of `directory` that ends so, in the order of their names. */
-static void add_files(struct words *words, const char *directory, const char *end)
+static void add_files(struct nacre_words *words, const char *directory, const char *end)
 {
     DIR *dir = opendir(directory);
     size_t first = words->count;
@@ -102,12 +81,12 @@ static enum nacre_status lack(const char *what, const char *package,
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "%s is not in PATH; %s", what, package);
 }
 
-static enum nacre_status finish(struct words *words, const char *directory,
+static enum nacre_status finish(struct nacre_words *words, const char *directory,
                                 const char *const *environment, struct nacre_error *err)
 {
     if (words->failed)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "more than %d files to compile",
-                          WORDS_MAX);
+                          NACRE_WORDS_MAX);
     words->items[words->count] = NULL;
     return command_run(words->items, directory, environment, err);
 }
@@ -122,7 +101,7 @@ struct job {
 
 static enum nacre_status build_c(const struct job *job, struct nacre_error *err)
 {
-    NACRE_AUTO(words_clear) struct words words = { 0 };
+    NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
     char source[NACRE_PATH_MAX], abi[NACRE_PATH_MAX];
 
     if (!command_is_there("clang") || !command_is_there("wasm-ld"))
@@ -155,7 +134,7 @@ static enum nacre_status build_c(const struct job *job, struct nacre_error *err)
 
 static enum nacre_status build_zig(const struct job *job, struct nacre_error *err)
 {
-    NACRE_AUTO(words_clear) struct words words = { 0 };
+    NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
     /* Zig keeps what it made beside the sources otherwise. */
     static const char *const environment[] = { "ZIG_LOCAL_CACHE_DIR=/tmp/nacre-zig-cache",
                                                NULL };
@@ -185,7 +164,7 @@ static enum nacre_status build_go(const struct job *job, struct nacre_error *err
 {
     static const char *const environment[] = { "GOOS=wasip1", "GOARCH=wasm",
                                                "CGO_ENABLED=0", NULL };
-    NACRE_AUTO(words_clear) struct words words = { 0 };
+    NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
 
     if (!command_is_there("go"))
         return lack("go", "Debian and Ubuntu: apt-get install golang-go (1.21 or later)",
@@ -206,7 +185,7 @@ static enum nacre_status build_rust(const struct job *job, struct nacre_error *e
      * be: rustc replaces what it writes to, be it /dev/null. */
     const char *const empty[] = { "rustc", "--target=wasm32-wasip1", "--crate-type=lib",
                                   "--emit=metadata", "-o", job->module, "-", NULL };
-    NACRE_AUTO(words_clear) struct words words = { 0 };
+    NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
 
     if (!command_is_there("rustc"))
         return lack("rustc", "Debian and Ubuntu: apt-get install rustc "
@@ -231,7 +210,7 @@ static enum nacre_status build_rust(const struct job *job, struct nacre_error *e
 static enum nacre_status build_assemblyscript(const struct job *job,
                                               struct nacre_error *err)
 {
-    NACRE_AUTO(words_clear) struct words words = { 0 };
+    NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
     char local[NACRE_PATH_MAX];
 
     (void)snprintf(local, sizeof(local), "%s/node_modules/.bin/asc",
@@ -254,7 +233,8 @@ static enum nacre_status build_assemblyscript(const struct job *job,
 enum nacre_status nacre_author_build(const struct nacre_manifest *manifest,
                                      const char *sdk_dir, struct nacre_error *err)
 {
-    static enum nacre_status (*const recipes[])(const struct job *, struct nacre_error *) = {
+    static enum nacre_status (*const recipes[])(const struct job *,
+                                                struct nacre_error *) = {
         [NACRE_LANGUAGE_C] = build_c,
         [NACRE_LANGUAGE_ZIG] = build_zig,
         [NACRE_LANGUAGE_GO] = build_go,
@@ -271,8 +251,8 @@ enum nacre_status nacre_author_build(const struct nacre_manifest *manifest,
     if (language == NACRE_LANGUAGE_NONE)
         return nacre_fail_at(err, NACRE_ERR_USAGE, manifest->source,
                              manifest->name_place.line, manifest->name_place.column,
-                             "the annotation nacre/language says how it is built: c, zig, "
-                             "go, rust or assemblyscript");
+                             "the annotation nacre/language says how it is built: c, "
+                             "zig, go, rust or assemblyscript");
     if ((size_t)snprintf(made, sizeof(made), "%.*s.new.wasm",
                          (int)(strlen(manifest->module) - strlen(".wasm")),
                          manifest->module) >= sizeof(made))

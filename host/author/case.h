@@ -22,7 +22,8 @@ struct tool_case {
 
 #define CASE_BYTES_MAX ((size_t)1 << 20)
 
-NACRE_MUST_CHECK enum nacre_status case_load(const char *file, struct tool_case **ret_case,
+NACRE_MUST_CHECK enum nacre_status case_load(const char *file,
+                                             struct tool_case **ret_case,
                                              struct nacre_error *err);
 void tool_case_free(struct tool_case *tool_case); /* accepts NULL */
 NACRE_OWNED(tool_case)

@@ -56,7 +56,8 @@ static enum nacre_status check_path(const struct tool_case *tool_case,
                                     char ret_path[NACRE_PATH_MAX],
                                     struct nacre_error *err)
 {
-    if (node->key[0] != '/' && nacre_path_normalise(node->key, ret_path, NACRE_PATH_MAX) &&
+    if (node->key[0] != '/' &&
+        nacre_path_normalise(node->key, ret_path, NACRE_PATH_MAX) &&
         strcmp(ret_path, ".") != 0)
         return NACRE_OK;
     return nacre_fail_at(err, NACRE_ERR_PARSE, tool_case->file, node->key_place.line,
@@ -66,7 +67,8 @@ static enum nacre_status check_path(const struct tool_case *tool_case,
 
 int case_parent(int dir_fd, char *path, bool make, const char **ret_name)
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    NACRE_AUTO(nacre_fd_guard)
+    int fd = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *part = path, *slash;
 
     while (fd >= 0 && (slash = strchr(part, '/'))) {

@@ -122,8 +122,9 @@ static enum nacre_status judge_code(const struct nacre_node *expect, const json_
     enum nacre_status status = NACRE_OK;
 
     if (failed != (strcmp(is_error->text, "true") == 0))
-        status = nacre_buf_addf(out, err, "isError is %s: %s\n", failed ? "true" : "false",
-                                nacre_text_show(shown, sizeof(shown), said, strlen(said)));
+        status = nacre_buf_addf(
+            out, err, "isError is %s: %s\n", failed ? "true" : "false",
+            nacre_text_show(shown, sizeof(shown), said, strlen(said)));
     if (status == NACRE_OK && code && code->text &&
         (!found || strcmp(found, code->text) != 0))
         status = nacre_buf_addf(out, err, "code: expected %s, got %s\n", code->text,

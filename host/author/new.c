@@ -77,8 +77,8 @@ static enum nacre_status write_file(int dir_fd, const struct author_template *te
         if (mkdirat(dir_fd, parent, 0755) != 0 && errno != EEXIST)
             return nacre_fail(err, NACRE_ERR_IO, "making %s", parent);
     }
-    fd = openat(dir_fd, template->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                0644);
+    fd = openat(dir_fd, template->path,
+                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0 || write(fd, text.bytes, text.size) != (ssize_t)text.size)
         return nacre_fail(err, NACRE_ERR_IO, "writing %s", template->path);
     return NACRE_OK;

@@ -60,7 +60,8 @@ static enum nacre_status workspace_make(struct workspace *workspace,
         return nacre_fail(err, NACRE_ERR_IO, "a workspace for a case");
     }
     workspace->parent_fd = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    workspace->fd = open(workspace->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    workspace->fd = open(workspace->path,
+                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (workspace->parent_fd < 0 || workspace->fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "a workspace for a case");
     return NACRE_OK;
@@ -289,7 +290,8 @@ static enum nacre_status try_all(struct testing *testing, struct nacre_error *er
     enum nacre_status status = NACRE_OK;
     int count, tried = 0;
 
-    (void)snprintf(directory, sizeof(directory), "%s/tests", testing->manifest->directory);
+    (void)snprintf(directory, sizeof(directory), "%s/tests",
+                   testing->manifest->directory);
     count = scandir(directory, &entries, is_case, alphasort);
     for (int i = 0; i < count; i++) {
         const char *only = testing->options->only;

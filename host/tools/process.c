@@ -1,7 +1,7 @@
 /*
- * process: commands in the background, owned by the keeper.  Each is a `nacre exec` of its
- * own, with the policy, session and files that this call has; its words are an agent's,
- * and judged there.
+ * process: commands in the background, owned by the keeper.  Each is a `nacre exec` of
+ * its own, with the policy, session and files that this call has; its words are an
+ * agent's, and judged there.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,35 +9,19 @@
 
 #include "nacre/jobs.h"
 #include "nacre/text.h"
+#include "nacre/words.h"
 #include "native.h"
 
-#define WORDS_MAX 192
 #define READ_BYTES ((size_t)32 << 10)
 
 /* ---- the words of the job ---- */
 
-struct words {
-    const char *items[WORDS_MAX + 1];
-    char *owned[WORDS_MAX];
-    size_t count, owned_count;
-    bool failed;
-};
-
-static void words_clear(struct words *words)
+static void add(struct nacre_words *words, const char *word)
 {
-    for (size_t i = 0; i < words->owned_count; i++)
-        free(words->owned[i]);
+    nacre_words_add(words, word);
 }
 
-static void add(struct words *words, const char *word)
-{
-    if (words->count == WORDS_MAX)
-        words->failed = true;
-    else
-        words->items[words->count++] = word;
-}
-
-static void add_option(struct words *words, const char *option, const char *value)
+static void add_option(struct nacre_words *words, const char *option, const char *value)
 {
     if (!value)
         return;
@@ -45,18 +29,13 @@ static void add_option(struct words *words, const char *option, const char *valu
     add(words, value);
 }
 
-static void add_owned(struct words *words, const char *option, char *value)
+static void add_owned(struct nacre_words *words, const char *option, char *value)
 {
-    if (!value || words->owned_count == WORDS_MAX) {
-        free(value);
-        words->failed = true;
-        return;
-    }
-    words->owned[words->owned_count++] = value;
-    add_option(words, option, value);
+    add(words, option);
+    nacre_words_take(words, value);
 }
 
-static void add_mounts(struct words *words, const struct nacre_request *request)
+static void add_mounts(struct nacre_words *words, const struct nacre_request *request)
 {
     for (uint32_t i = 0; i < request->mount_count; i++) {
         const struct nacre_mount_request *mount = &request->mounts[i];
@@ -71,7 +50,7 @@ static void add_mounts(struct words *words, const struct nacre_request *request)
     }
 }
 
-static void add_environment(struct words *words, const json_t *object)
+static void add_environment(struct nacre_words *words, const json_t *object)
 {
     const char *key;
     json_t *value;
@@ -86,7 +65,7 @@ static void add_environment(struct words *words, const json_t *object)
 }
 
 /* Who it is for: a session of a configuration, or a policy and what the caller says. */
-static void add_place(struct words *words, const struct tools_call *call)
+static void add_place(struct nacre_words *words, const struct tools_call *call)
 {
     const struct nacre_session *session = call->asked->session;
     const struct nacre_request *request = &call->asked->request;
@@ -109,7 +88,7 @@ static void add_place(struct words *words, const struct tools_call *call)
         add(words, "--unsandboxed");
 }
 
-static void add_limits(struct words *words, const struct tools_call *call)
+static void add_limits(struct nacre_words *words, const struct tools_call *call)
 {
     const char *const *waive = call->asked->request.waive;
     const json_t *timeout = json_object_get(call->arguments, "timeout_ms");
@@ -203,7 +182,7 @@ static enum nacre_status tell_failure(const struct tools_call *call,
 static enum nacre_status start(const struct tools_call *call, json_t **ret_answer,
                                struct nacre_error *err)
 {
-    NACRE_AUTO(words_clear) struct words words = { 0 };
+    NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
     const char *text = text_of(call, "command");
     struct nacre_job_start job = { .arguments = words.items, .directory = "/",
                                    .title = text };
@@ -393,9 +372,9 @@ static enum nacre_status call_process(struct tools_call *call, json_t **ret_answ
 const struct native_tool native_process = {
     .name = "process",
     .description =
-        "Run shell commands in the background of this session: start one, poll its output "
-        "from an offset, read the newest (logs), write to its stdin, kill it, list them. "
-        "They end with the session.",
+        "Run shell commands in the background of this session: start one, poll its "
+        "output from an offset, read the newest (logs), write to its stdin, kill it, list "
+        "them. They end with the session.",
     .schema =
         "{\"type\": \"object\", \"properties\": {"
         "\"action\": {\"enum\": [\"start\", \"poll\", \"logs\", \"write\", \"kill\", "

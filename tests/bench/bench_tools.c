@@ -1,8 +1,8 @@
 /*
- * A tool as an agent has it: name and arguments in, one JSON object out, through the whole
- * door (manifest, schema, policy, jailed worker, audit record), in a warm engine with a
- * fresh instance for each call; by turns with the same module without the door (ROW.run)
- * and with the programs that are named behind it.
+ * A tool as an agent has it: name and arguments in, one JSON object out, through the
+ * whole door (manifest, schema, policy, jailed worker, audit record), in a warm engine
+ * with a fresh instance for each call; by turns with the same module without the door
+ * (ROW.run) and with the programs that are named behind it.
  *
  *     bench_tools ROW TOOL DIRECTORY ARGUMENTS-JSON COUNT [ROW PROGRAM [ARG...] [+ ...]]
  *
@@ -53,7 +53,8 @@ static void call_door(void *data)
     check(nacre_call(side->engine, &call, &answer, &err), &err);
     block = json_array_get(json_object_get(answer, "content"), 0);
     if (!json_is_false(json_object_get(answer, "isError")))
-        measure_die("%s: %s", side->tool, json_string_value(json_object_get(block, "text")));
+        measure_die("%s: %s", side->tool,
+                    json_string_value(json_object_get(block, "text")));
     side->output_bytes = json_string_length(json_object_get(block, "text"));
     json_decref(answer);
 }

@@ -58,8 +58,8 @@ int nacre_http_get(const char *url, void *body, size_t size, size_t *ret_count,
     return code;
 }
 
-bool nacre_http_header(const char *text, size_t text_size, const char *name, char *ret_value,
-                       size_t size)
+bool nacre_http_header(const char *text, size_t text_size, const char *name,
+                       char *ret_value, size_t size)
 {
     const char *end = text + text_size;
     size_t length = strlen(name);

@@ -10,13 +10,14 @@
  * Whether a request is made is the policy's decision, for each host; a refusal comes back
  * as NACRE_HTTP_DENIED with a sentence that says by which rule and what to do instead:
  * pass it on, a person or a model can act on it.  A tool holds no keys: where a secret
- * belongs, in a header's value or the URL's query, it writes {{secret:NAME}}, and the host
- * puts the value in if the secret is bound to the host that is called.
+ * belongs, in a header's value or the URL's query, it writes {{secret:NAME}}, and the
+ * host puts the value in if the secret is bound to the host that is called.
  *
  *     static char body[65536];
  *     size_t count;
  *     uint32_t status;
- *     int code = nacre_http_get("https://example.com/", body, sizeof body, &count, &status);
+ *     int code = nacre_http_get("https://example.com/", body, sizeof body, &count,
+ *                               &status);
  *
  *     if (code != NACRE_HTTP_OK)
  *         fprintf(stderr, "%s: %s\n", nacre_http_code_name(code), nacre_http_sentence());
@@ -60,8 +61,8 @@ int nacre_http_send(const struct nacre_http_call *call,
 
 /* The value of the first header called `name` in any spelling of case, terminated; false
  * when there is none or it does not fit.  `text` is what nacre_http_headers() gave. */
-_Bool nacre_http_header(const char *text, size_t text_size, const char *name, char *ret_value,
-                        size_t size);
+_Bool nacre_http_header(const char *text, size_t text_size, const char *name,
+                        char *ret_value, size_t size);
 
 /* All that is left of a body; as nacre_http_get(). */
 int nacre_http_read_all(uint32_t handle, void *bytes, size_t size, size_t *ret_count);

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /*
- * JSON for tools: strict reading (RFC 8259, UTF-8 checked, duplicate keys refused), values
- * that can be changed, writing on one line or indented.  A tool lives for one call:
- * values come from an arena that is never freed, and out of memory ends the tool with a
- * sentence on stderr.
+ * JSON for tools: strict reading (RFC 8259, UTF-8 checked, duplicate keys refused),
+ * values that can be changed, writing on one line or indented.  A tool lives for one
+ * call: values come from an arena that is never freed, and out of memory ends the tool
+ * with a sentence on stderr.
  */
 enum nacre_json_kind {
     NACRE_JSON_NULL,

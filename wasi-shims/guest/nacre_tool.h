@@ -66,11 +66,13 @@ struct stat;
 int nacre_tool_open_file(const char *path, struct stat *ret_info);
 /* A whole file, at most `bytes_max` (else: fails with too-large). */
 char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count);
+/* False with errno, and some of it may be written. */
+bool nacre_tool_write_all(int fd, const char *bytes, size_t count);
 /* Replaces it as a whole or not at all: a new file beside it, then a rename; its parents
- * are made when `parents` says so.  Its mode is kept, in the sandbox by the host.  Links at
- * the end of the path are followed and stay.  False with errno, and nothing changed (but a
- * directory on the way to a denied path, once made, is one that the host lets nobody
- * remove). */
+ * are made when `parents` says so.  Its mode is kept, in the sandbox by the host.  Links
+ * at the end of the path are followed and stay.  False with errno, and nothing changed
+ * (but a directory on the way to a denied path, once made, is one that the host lets
+ * nobody remove). */
 bool nacre_tool_replace_file(const char *path, const char *bytes, size_t count,
                              bool parents);
 

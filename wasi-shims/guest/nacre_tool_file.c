@@ -187,7 +187,7 @@ static int beside_open(const char *path, char **ret_beside)
     return fd;
 }
 
-static bool write_all(int fd, const char *bytes, size_t count)
+bool nacre_tool_write_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {
         ssize_t written = write(fd, bytes, count);
@@ -211,7 +211,7 @@ static bool replace(const char *path, const struct stat *old, const char *bytes,
 
     if (fd < 0)
         return false;
-    done = write_all(fd, bytes, count);
+    done = nacre_tool_write_all(fd, bytes, count);
 #ifndef __wasi__
     done = done && (!old || fchmod(fd, old->st_mode & 0777) == 0);
 #else

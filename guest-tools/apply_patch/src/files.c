@@ -139,21 +139,6 @@ static bool make_parents(const char *path, struct made *made)
     return true;
 }
 
-static bool write_all(int fd, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        count -= (size_t)written;
-    }
-    return true;
-}
-
 /* The new bytes beside `entry->path`, under a name that nobody else has. */
 static bool write_beside(struct patch_entry *entry, const char *bytes, size_t count)
 {
@@ -172,7 +157,7 @@ static bool write_beside(struct patch_entry *entry, const char *bytes, size_t co
     }
     if (fd < 0)
         return false;
-    is_written = write_all(fd, bytes, count);
+    is_written = nacre_tool_write_all(fd, bytes, count);
     if (close(fd) != 0 || !is_written) {
         int saved = errno;
 
