@@ -373,8 +373,8 @@ const struct native_tool native_process = {
     .name = "process",
     .description =
         "Run shell commands in the background of this session: start one, poll its "
-        "output from an offset, read the newest (logs), write to its stdin, kill it, list "
-        "them. They end with the session.",
+        "output from an offset, read the newest (logs), write to its stdin, kill it, "
+        "list them. They end with the session.",
     .schema =
         "{\"type\": \"object\", \"properties\": {"
         "\"action\": {\"enum\": [\"start\", \"poll\", \"logs\", \"write\", \"kill\", "
