@@ -203,8 +203,11 @@ static enum nacre_status list_add_rule(const struct nacre_config *config,
     }
     if (denies && strncmp(name, "group:", 6) == 0)
         return unknown_group(config, rule, err);
-    return name[0] == '\0' || list_add(list, name, rule->place) ? NACRE_OK
-                                                                : no_memory(err);
+    /* Of blanks alone: an allow list of them would be an empty one, which allows all. */
+    if (name[0] == '\0')
+        return nacre_fail_at(err, NACRE_ERR_PARSE, config->source, rule->place.line,
+                             rule->place.column, "the name of a tool must not be empty");
+    return list_add(list, name, rule->place) ? NACRE_OK : no_memory(err);
 }
 
 static enum nacre_status list_add_rules(const struct nacre_config *config,
