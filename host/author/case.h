@@ -26,6 +26,10 @@ NACRE_MUST_CHECK enum nacre_status case_load(const char *file, struct tool_case 
 void tool_case_free(struct tool_case *tool_case); /* accepts NULL */
 NACRE_OWNED(tool_case)
 
+/* The directory that holds the last part of the normalised `path`, reached by no link;
+ * -1 with errno.  `path` is cut up, and *ret_name lies in it. */
+int case_open_parent(int dir_fd, char *path, bool make, const char **ret_name);
+
 /* Makes `files` in the empty directory `dir_fd`. */
 NACRE_MUST_CHECK enum nacre_status case_make_files(const struct tool_case *tool_case,
                                                    int dir_fd, struct nacre_error *err);

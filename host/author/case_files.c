@@ -49,12 +49,21 @@ enum nacre_status case_bytes(const struct tool_case *tool_case,
     return nacre_buf_add(ret_bytes, bytes, count, err);
 }
 
-/* A key is a path below the workspace and nothing else. */
+static const struct nacre_node *form_of(const struct nacre_node *node, const char *form)
+{
+    return node->kind == NACRE_NODE_MAPPING ? nacre_node_find(node, form) : NULL;
+}
+
+/* A key is a path below the workspace and nothing else; what a link leads to, a text. */
 static enum nacre_status check_path(const struct tool_case *tool_case,
                                     const struct nacre_node *node,
                                     char ret_path[NACRE_PATH_MAX],
                                     struct nacre_error *err)
 {
+    const struct nacre_node *link = form_of(node, "link");
+
+    if (link && link->kind != NACRE_NODE_TEXT)
+        return fail_node(tool_case, link, "expected what the link leads to, a text", err);
     if (node->key[0] != '/' && nacre_path_normalise(node->key, ret_path, NACRE_PATH_MAX) &&
         strcmp(ret_path, ".") != 0)
         return NACRE_OK;
@@ -63,8 +72,7 @@ static enum nacre_status check_path(const struct tool_case *tool_case,
                          "a file of a case is named by a path below the workspace");
 }
 
-/* The directory that holds the last part of `path`; -1 with errno. */
-static int open_parent(int dir_fd, char *path, bool make, const char **ret_name)
+int case_open_parent(int dir_fd, char *path, bool make, const char **ret_name)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char *part = path, *slash;
@@ -84,11 +92,6 @@ static int open_parent(int dir_fd, char *path, bool make, const char **ret_name)
     }
     *ret_name = part;
     return nacre_fd_take(&fd);
-}
-
-static const struct nacre_node *form_of(const struct nacre_node *node, const char *form)
-{
-    return node->kind == NACRE_NODE_MAPPING ? nacre_node_find(node, form) : NULL;
 }
 
 static enum nacre_status make_file(const struct tool_case *tool_case,
@@ -130,7 +133,7 @@ enum nacre_status case_make_files(const struct tool_case *tool_case, int dir_fd,
 
         if (status != NACRE_OK)
             return status;
-        parent = open_parent(dir_fd, path, true, &name);
+        parent = case_open_parent(dir_fd, path, true, &name);
         if (parent < 0)
             return nacre_fail(err, NACRE_ERR_IO, "making the directories of a case");
         status = make_file(tool_case, node, parent, name, err);
@@ -220,7 +223,7 @@ enum nacre_status case_judge_files(const struct tool_case *tool_case, int dir_fd
                                         : NULL;
         if (!expected)
             return fail_node(tool_case, node, "this was not there before", err);
-        parent = open_parent(dir_fd, path, false, &name);
+        parent = case_open_parent(dir_fd, path, false, &name);
         status = compare(tool_case, expected, node->key, parent, name, ret_text, err);
         if (status != NACRE_OK)
             return status;

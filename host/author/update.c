@@ -14,6 +14,7 @@
 
 #include "case.h"
 #include "nacre/base64.h"
+#include "nacre/path.h"
 #include "nacre/text.h"
 
 #define FOUND_BYTES_MAX ((size_t)1 << 20)
@@ -52,9 +53,13 @@ static json_t *bytes_json(const char *bytes, size_t count)
     return json_pack("{s:s}", "base64", text);
 }
 
-/* How it is now, as a case would spell it. */
-static json_t *file_json(int dir_fd, const char *path)
+/* How it is now, as a case would spell it.  The tool may have put a link anywhere on the
+ * way: what is behind one is not there. */
+static json_t *file_json(int top_fd, const char *key)
 {
+    NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
+    char way[NACRE_PATH_MAX];
+    const char *path = NULL;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf found = NACRE_BUF(FOUND_BYTES_MAX);
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     char target[PATH_MAX];
@@ -62,7 +67,10 @@ static json_t *file_json(int dir_fd, const char *path)
     struct stat info;
     ssize_t count;
 
-    if (fstatat(dir_fd, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
+    if (!nacre_path_normalise(key, way, sizeof(way)))
+        return NULL;
+    dir_fd = case_open_parent(top_fd, way, false, &path);
+    if (dir_fd < 0 || fstatat(dir_fd, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return json_null();
     if (S_ISDIR(info.st_mode))
         return json_pack("{s:b}", "directory", 1);
