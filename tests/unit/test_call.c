@@ -583,20 +583,20 @@ static void a_soul_in_any_mount_approves_nothing(void **state)
     struct nacre_error err;
 
     (void)state;
-    scene_shell("mkdir -p soul && chmod 755 soul");
-    scene_file("soul/SOUL.md", "```nacre-approve\ntool: careful\narguments: *\n"
+    scene_shell("mkdir -p kept && chmod 755 kept");
+    scene_file("kept/SOUL.md", "```nacre-approve\ntool: careful\narguments: *\n"
                                "expires: 2099-01-01T00:00:00Z\n```\n");
-    scene_shell("chmod 600 soul/SOUL.md");
+    scene_shell("chmod 600 kept/SOUL.md");
     (void)snprintf(text, sizeof(text),
-                   "approvals: {wait_ms: 50, soul: %s/soul/SOUL.md}\n", scene_top);
+                   "approvals: {wait_ms: 50, soul: %s/kept/SOUL.md}\n", scene_top);
     scene_file("host.yaml", text);
-    (void)snprintf(text, sizeof(text), "%s/soul/SOUL.md", scene_top);
+    (void)snprintf(text, sizeof(text), "%s/kept/SOUL.md", scene_top);
     if (nacre_soul_trust(text, nacre_engine_key_dir(engine), &err) != NACRE_OK)
         fail_msg("%s", err.text);
     (void)snprintf(text, sizeof(text),
                    "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: wide}\nspec:\n"
                    "  level: wasm\n  capabilities:\n    filesystem:\n      mode: scoped\n"
-                   "      mount_paths: [{path: %s/soul, permissions: rw}]\n"
+                   "      mount_paths: [{path: %s/kept, permissions: rw}]\n"
                    "  resource_limits: {timeout_ms: 20000}\n", scene_top);
     scene_file("policies/wide.yaml", text);
     expect_error(call_with("careful", arguments,
