@@ -265,7 +265,7 @@ static enum nacre_status fill_mounts(struct wt_inprocess *inprocess, struct cell
     enum nacre_status status;
 
     status =
-        nacre_mounts_open(plan, inprocess->options->protected_paths, &cell->mounts, err);
+        wt_mounts_open(plan, inprocess->options->protected_paths, &cell->mounts, err);
     if (status != NACRE_OK)
         return status;
     fds = calloc(cell->mounts.count + 1u, sizeof(*fds));

@@ -132,12 +132,27 @@ static enum nacre_status build_c(const struct job *job, struct nacre_error *err)
     return finish(&words, job->manifest->directory, NULL, err);
 }
 
+/* Zig keeps what it made beside the sources otherwise.  It builds from what it finds
+ * there, so that it is no place that others could have made before. */
+static bool zig_cache(char *ret_variable, size_t size)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length = cache && cache[0] == '/'
+                     ? snprintf(ret_variable, size, "ZIG_LOCAL_CACHE_DIR=%s/zig", cache)
+                 : home && home[0] == '/'
+                     ? snprintf(ret_variable, size, "ZIG_LOCAL_CACHE_DIR=%s/.cache/zig",
+                                home)
+                     : -1;
+
+    return length > 0 && (size_t)length < size;
+}
+
 static enum nacre_status build_zig(const struct job *job, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
-    /* Zig keeps what it made beside the sources otherwise. */
-    static const char *const environment[] = { "ZIG_LOCAL_CACHE_DIR=/tmp/nacre-zig-cache",
-                                               NULL };
+    char cache[NACRE_PATH_MAX + 64];
+    const char *const environment[] = { zig_cache(cache, sizeof(cache)) ? cache : NULL,
+                                        NULL };
     static const char *const by_python[] = { "python3", "-c", "import ziglang", NULL };
 
     if (command_is_there("zig")) {
@@ -257,6 +272,7 @@ enum nacre_status nacre_author_build(const struct nacre_manifest *manifest,
                          (int)(strlen(manifest->module) - strlen(".wasm")),
                          manifest->module) >= sizeof(made))
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the folder's path is too long");
+    (void)unlink(made); /* a compiler would write through a link of this name */
     status = recipes[language](&job, err);
     if (status == NACRE_OK && rename(made, manifest->module) != 0)
         status = nacre_fail(err, NACRE_ERR_IO, "%s made no module",

@@ -50,12 +50,21 @@ enum nacre_status case_bytes(const struct tool_case *tool_case,
     return nacre_buf_add(ret_bytes, bytes, count, err);
 }
 
-/* A key is a path below the workspace and nothing else. */
+static const struct nacre_node *form_of(const struct nacre_node *node, const char *form)
+{
+    return node->kind == NACRE_NODE_MAPPING ? nacre_node_find(node, form) : NULL;
+}
+
+/* A key is a path below the workspace and nothing else; what a link leads to, a text. */
 static enum nacre_status check_path(const struct tool_case *tool_case,
                                     const struct nacre_node *node,
                                     char ret_path[NACRE_PATH_MAX],
                                     struct nacre_error *err)
 {
+    const struct nacre_node *link = form_of(node, "link");
+
+    if (link && link->kind != NACRE_NODE_TEXT)
+        return fail_node(tool_case, link, "expected what the link leads to, a text", err);
     if (node->key[0] != '/' &&
         nacre_path_normalise(node->key, ret_path, NACRE_PATH_MAX) &&
         strcmp(ret_path, ".") != 0)
@@ -86,11 +95,6 @@ int case_parent(int dir_fd, char *path, bool make, const char **ret_name)
     }
     *ret_name = part;
     return nacre_fd_take(&fd);
-}
-
-static const struct nacre_node *form_of(const struct nacre_node *node, const char *form)
-{
-    return node->kind == NACRE_NODE_MAPPING ? nacre_node_find(node, form) : NULL;
 }
 
 static enum nacre_status make_file(const struct tool_case *tool_case,

@@ -53,7 +53,8 @@ static json_t *bytes_json(const char *bytes, size_t count)
     return json_pack("{s:s}", "base64", text);
 }
 
-/* How it is now, as a case would spell it. */
+/* How it is now, as a case would spell it.  The tool may have put a link anywhere on the
+ * way: what is behind one is not there. */
 static json_t *file_json(int workspace_fd, const char *key)
 {
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;

@@ -57,6 +57,21 @@ struct shown {
     bool raw;
 };
 
+/* What has no width or turns the direction of what follows: with it, a person reads
+ * another text than the one that is there. */
+static bool deceives(const unsigned char *at, size_t length)
+{
+    if (length == 2)
+        return (at[0] == 0xc2 && at[1] == 0xad) || (at[0] == 0xd8 && at[1] == 0x9c);
+    if (length == 3 && at[0] == 0xe2 && at[1] == 0x80)
+        return (at[2] >= 0x8b && at[2] <= 0x8f) || (at[2] >= 0xa8 && at[2] <= 0xae);
+    if (length == 3 && at[0] == 0xe2 && at[1] == 0x81)
+        return at[2] >= 0xa0 && at[2] <= 0xaf;
+    if (length == 3)
+        return at[0] == 0xef && at[1] == 0xbb && at[2] == 0xbf;
+    return length == 4 && at[0] == 0xf3 && at[1] == 0xa0; /* tags */
+}
+
 static struct shown show_next(const unsigned char *at, size_t count)
 {
     size_t length = utf8_length(at, count);
@@ -64,7 +79,7 @@ static struct shown show_next(const unsigned char *at, size_t count)
     bool control = at[0] < 0x20 || at[0] == 0x7f ||
                    (length == 2 && at[0] == 0xc2 && at[1] < 0xa0);
 
-    if (length > 0 && !control)
+    if (length > 0 && !control && !deceives(at, length))
         return (struct shown){ .taken = length, .width = length, .raw = true };
     return (struct shown){ .taken = 1, .width = 4 };
 }

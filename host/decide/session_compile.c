@@ -328,6 +328,8 @@ static enum nacre_status set_files(const struct making *making, bool read_only,
     policy->filesystem.mode = NACRE_FILESYSTEM_SCOPED;
     policy->filesystem.mode_place = session->access_source.place;
     policy->filesystem.denied_inside = true;
+    /* The file tools see what the shell sees, and not what it is refused. */
+    policy->filesystem.strict_binds = session->sandboxed;
     mounts->place = session->access_source.place;
     mounts->items = calloc(session->mount_count + 1u, sizeof(*mounts->items));
     if (!mounts->items ||

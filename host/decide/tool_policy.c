@@ -115,6 +115,34 @@ static uint32_t find(const struct nacre_tool_list *list, const char *name)
     return 0;
 }
 
+static bool is_in_group(size_t group, const char *name)
+{
+    for (size_t i = 0; i < GROUP_MAX && groups[group].tools[i]; i++)
+        if (strcmp(groups[group].tools[i], name) == 0)
+            return true;
+    return false;
+}
+
+enum nacre_status nacre_tool_is_meant(const char *entry, const char *name, bool *ret_is,
+                                      struct nacre_error *err)
+{
+    char glob[NACRE_TOOL_NAME], shown[NACRE_SHOWN];
+
+    if (!nacre_tool_canonical(entry, glob) || !glob[0])
+        return nacre_fail(err, NACRE_ERR_PARSE, "'%s' is not the name of a tool",
+                          nacre_text_shown(shown, entry));
+    for (size_t i = 0; i < NACRE_COUNT(groups); i++)
+        if (strcmp(glob, groups[i].name) == 0) {
+            *ret_is = is_in_group(i, name);
+            return NACRE_OK;
+        }
+    if (strncmp(glob, "group:", 6) == 0)
+        return nacre_fail(err, NACRE_ERR_PARSE, "'%s' is no group of tools",
+                          nacre_text_shown(shown, entry));
+    *ret_is = speaks_of(glob, name);
+    return NACRE_OK;
+}
+
 /* ---- lists ---- */
 
 static void list_clear(struct nacre_tool_list *list)
@@ -203,8 +231,11 @@ static enum nacre_status list_add_rule(const struct nacre_config *config,
     }
     if (denies && strncmp(name, "group:", 6) == 0)
         return unknown_group(config, rule, err);
-    return name[0] == '\0' || list_add(list, name, rule->place) ? NACRE_OK
-                                                                : no_memory(err);
+    /* Of blanks alone: an allow list of them would be an empty one, which allows all. */
+    if (name[0] == '\0')
+        return nacre_fail_at(err, NACRE_ERR_PARSE, config->source, rule->place.line,
+                             rule->place.column, "the name of a tool must not be empty");
+    return list_add(list, name, rule->place) ? NACRE_OK : no_memory(err);
 }
 
 static enum nacre_status list_add_rules(const struct nacre_config *config,

@@ -114,6 +114,7 @@ enum nacre_status nacre_plan_copy(const struct nacre_plan *plan,
     copy->level = plan->level;
     copy->runtime = plan->runtime;
     copy->full_tree = plan->full_tree;
+    copy->strict_binds = plan->strict_binds;
     copy->limits = plan->limits;
     copy->required = plan->required;
     copy->waivable = plan->waivable;

@@ -99,7 +99,8 @@ struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
     nacre_hash_add(&hasher, policy->digest.bytes, sizeof(policy->digest.bytes));
     nacre_hash_add_u64(&hasher, plan->level);
     nacre_hash_add_u64(&hasher, plan->runtime);
-    nacre_hash_add_u64(&hasher, plan->full_tree);
+    nacre_hash_add_u64(&hasher, (uint64_t)plan->full_tree |
+                                    (uint64_t)plan->strict_binds << 1);
     nacre_hash_add_u64(&hasher, plan->mount_count);
     for (uint32_t i = 0; i < plan->mount_count; i++) {
         const struct nacre_mount *mount = &plan->mounts[i];

@@ -348,6 +348,7 @@ static void require_files(struct draft *draft)
 {
     struct nacre_plan *plan = draft->plan;
 
+    plan->strict_binds = draft->policy->filesystem.strict_binds;
     for (uint32_t i = 0; i < plan->mount_count; i++)
         plan->full_tree |= draft->policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
                            strcmp(plan->mounts[i].guest, "/") == 0;

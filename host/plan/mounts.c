@@ -238,11 +238,11 @@ static enum nacre_status find_host(const struct candidates *list,
     return candidate->host ? NACRE_OK : no_memory(err);
 }
 
-/* What holds at every native level for what a policy lists or a request asks for; what
- * a mode brings by itself is its own affair. */
+/* What holds at every native level, and for a session's file tools, for what a policy
+ * lists or a request asks for; what a mode brings by itself is its own affair. */
 static void judge_bind(const struct nacre_policy *policy, struct candidate *candidate)
 {
-    if (!nacre_level_is_native(policy->level) ||
+    if ((!nacre_level_is_native(policy->level) && !policy->filesystem.strict_binds) ||
         (candidate->item == 0 && !candidate->asked) ||
         (candidate->fate != FATE_MOUNT && candidate->fate != FATE_TREE))
         return;

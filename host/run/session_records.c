@@ -277,6 +277,41 @@ static bool is_same(const struct session_record *record, const json_t *wanted)
     return is && json_equal(is, (json_t *)wanted);
 }
 
+/* Names are short, and eight digits of a hash are soon met by whoever tries keys. */
+static bool is_taken_by(const struct session_record *other,
+                        const struct session_record *record)
+{
+    bool is_same_key = other->scope == record->scope &&
+                       strcmp(other->scope_key, record->scope_key) == 0;
+    bool is_same_place = other->workspace && record->workspace &&
+                         strcmp(other->workspace, record->workspace) == 0 &&
+                         strcmp(other->root, record->root) == 0;
+
+    return is_same_place ||
+           (!is_same_key && strcmp(other->box_name, record->box_name) == 0);
+}
+
+static enum nacre_status check_names(int dir_fd, const struct session_record *record,
+                                     struct nacre_error *err)
+{
+    NACRE_AUTO(session_ids_guard) char **ids = NULL;
+    enum nacre_status status = session_record_ids(dir_fd, &ids, err);
+
+    for (size_t i = 0; status == NACRE_OK && ids[i]; i++) {
+        NACRE_AUTO(session_record_clear) struct session_record other = { 0 };
+        struct nacre_error ignored;
+
+        /* Whose it is is not for the agent: a key may be somebody's number. */
+        if (session_record_read(dir_fd, ids[i], &other, &ignored) == NACRE_OK &&
+            is_taken_by(&other, record))
+            return nacre_fail(err, NACRE_ERR_DENIED,
+                              "the sandbox's name %.80s is another session's already: "
+                              "use another key, or end that one (nacre session list)",
+                              record->box_name);
+    }
+    return status;
+}
+
 enum nacre_status session_record_keep(int dir_fd, const char *id,
                                       const struct nacre_session *session,
                                       const struct session_wait *wait,
@@ -300,7 +335,9 @@ enum nacre_status session_record_keep(int dir_fd, const char *id,
         session_record_touch(dir_fd, id);
         return NACRE_OK;
     }
-    return replace(dir_fd, id, &record, steps, err);
+    if (!old.scope_key)
+        status = check_names(dir_fd, &record, err);
+    return status == NACRE_OK ? replace(dir_fd, id, &record, steps, err) : status;
 }
 
 /* ---- all of them ---- */

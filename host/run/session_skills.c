@@ -25,6 +25,7 @@ struct mirror {
     const struct nacre_session_hold *hold;
     struct nacre_skills_report report;
     uint64_t bytes_left;
+    uint32_t folders;
 };
 
 static void dir_guard(DIR **dir)
@@ -123,6 +124,9 @@ static enum nacre_status copy_tree(struct mirror *mirror, int from_fd, int to_di
 
     if (!dir)
         return fail_entry(name, err);
+    if (++mirror->folders > NACRE_SKILL_FILES_MAX)
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "skills: there are over %d folders",
+                          NACRE_SKILL_FILES_MAX);
     if (depth > NACRE_SKILL_DEPTH_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "skills: folders are over %d deep",
                           NACRE_SKILL_DEPTH_MAX);

@@ -7,19 +7,31 @@
 #include "nacre/ancestry.h"
 #include "nacre/approval.h"
 #include "nacre/clock.h"
+#include "nacre/path.h"
 #include "nacre/text.h"
 #include "native.h"
 
-/* What the operator marked; tools go by any of their names there. */
-static bool is_marked(const struct nacre_host_rules *rules, const char *name)
+/* What the operator marked, as the lists of a configuration spell tools.  An entry that
+ * means nothing would be a guard that is not there. */
+static enum nacre_status is_marked(const struct nacre_host_rules *rules,
+                                   const struct nacre_approval_ask *ask, bool *ret_is,
+                                   struct nacre_error *err)
 {
-    char canonical[NACRE_TOOL_NAME];
+    enum nacre_status status = NACRE_OK;
+    bool found = false;
 
-    for (size_t i = 0; rules->require && rules->require[i]; i++)
-        if (nacre_tool_canonical(rules->require[i], canonical) &&
-            strcmp(canonical, name) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; rules->require && rules->require[i] && status == NACRE_OK; i++) {
+        bool is = false, is_also = false;
+
+        status = nacre_tool_is_meant(rules->require[i], ask->tool, &is, err);
+        if (status == NACRE_OK && ask->also)
+            status = nacre_tool_is_meant(rules->require[i], ask->also, &is_also, err);
+        found |= is || is_also;
+    }
+    if (status != NACRE_OK)
+        return nacre_fail_context(err, "host.yaml: approvals.require");
+    *ret_is = found;
+    return NACRE_OK;
 }
 
 /*
@@ -29,8 +41,7 @@ static bool is_marked(const struct nacre_host_rules *rules, const char *name)
  */
 static const char *reason_of(const struct nacre_session *session,
                              const struct nacre_policy *policy,
-                             const struct nacre_host_rules *rules,
-                             const struct nacre_approval_ask *ask)
+                             const struct nacre_approval_ask *ask, bool marked)
 {
     bool is_bare = policy->level == NACRE_LEVEL_NONE;
 
@@ -40,16 +51,19 @@ static const char *reason_of(const struct nacre_session *session,
         return "elevated";
     if (is_bare && policy->level_place.line == 0)
         return "unsandboxed";
-    return is_marked(rules, ask->tool) ? "operator" : NULL;
+    return marked ? "operator" : NULL;
 }
 
 /* Every directory of the host that this session's tools see: NULL-terminated, of which
  * the array alone is the caller's. */
 static const char **seen_by(const struct nacre_session *session,
+                            const struct nacre_policy *policy,
                             const struct nacre_request *request)
 {
+    const struct nacre_mount_rules *rules = &policy->filesystem.mounts;
     uint32_t own = session ? session->mount_count : 0;
-    const char **seen = calloc(request->mount_count + own + 4u, sizeof(*seen));
+    const char **seen =
+        calloc(request->mount_count + own + rules->count + 5u, sizeof(*seen));
     size_t count = 0;
 
     if (!seen)
@@ -58,6 +72,12 @@ static const char **seen_by(const struct nacre_session *session,
         seen[count++] = request->mounts[i].host;
     for (uint32_t i = 0; i < own; i++)
         seen[count++] = session->mounts[i].host;
+    for (size_t i = 0; i < rules->count; i++) /* its own /tmp is none of the host's */
+        if (strcmp(rules->items[i].path, "/tmp") != 0)
+            seen[count++] = rules->items[i].path;
+    if (policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
+        policy->level != NACRE_LEVEL_NONE)
+        seen[count++] = "/";
     if (request->workspace)
         seen[count++] = request->workspace;
     if (session && session->workspace)
@@ -113,6 +133,7 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
     NACRE_AUTO(nacre_host_rules_guard) struct nacre_host_rules *rules = NULL;
     NACRE_AUTO(nacre_heap_guard) const char **seen = NULL;
     struct waiting waiting = { .engine = engine };
+    bool marked = false;
     struct nacre_approval_options options = {
         .state_dir = nacre_engine_state_dir(engine),
         .key_dir = nacre_engine_key_dir(engine),
@@ -122,13 +143,15 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
         nacre_host_rules_load(nacre_engine_host_file(engine), &rules, err);
 
     *ret_approval = (struct nacre_approval){ .verdict = NACRE_APPROVAL_NONE };
+    if (status == NACRE_OK)
+        status = is_marked(rules, ask, &marked, err);
     if (status != NACRE_OK)
         return status;
-    ask->reason = reason_of(session, policy, rules, ask);
+    ask->reason = reason_of(session, policy, ask, marked);
     if (!ask->reason)
         return NACRE_OK;
     waiting.reason = ask->reason;
-    seen = seen_by(session, request);
+    seen = seen_by(session, policy, request);
     if (!seen)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");
     options.wait_ms = rules->wait_ms.value > 0 ? rules->wait_ms.value
@@ -146,20 +169,38 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
 
 /* ---- of a call ---- */
 
-static const char *directory_of(const struct tools_call *call)
+/* A command in the background is one that exec would run; so is what is typed to it.  A
+ * session's command is asked about when it starts, as the exec that it is. */
+static bool is_command(const struct tools_call *call)
 {
+    const char *action = json_string_value(json_object_get(call->arguments, "action"));
+
+    return call->entry->native == &native_process && action &&
+           ((strcmp(action, "start") == 0 && !call->asked->session) ||
+            strcmp(action, "write") == 0);
+}
+
+/* The host's: "src" or /workspace/src is one place here and another there. */
+static const char *directory_of(const struct tools_call *call,
+                                char ret_path[2 * NACRE_PATH_MAX])
+{
+    const char *base = call->request.workspace ? call->request.workspace : "/";
     const char *given =
         json_string_value(json_object_get(call->arguments, "directory"));
 
-    return given                     ? given
-           : call->request.workspace ? call->request.workspace
-                                     : "/";
+    if (!given || call->policy->level != NACRE_LEVEL_NONE)
+        return base;
+    if (given[0] == '/')
+        return given;
+    (void)snprintf(ret_path, 2 * NACRE_PATH_MAX, "%s/%s", base, given);
+    return ret_path;
 }
 
-/* What a person is asked, and what their word is bound to.  *ret_arguments is part of it
- * and the caller's. */
+/* What a person is asked, and what their word is bound to.  *ret_arguments and
+ * `ret_path` are part of it and the caller's. */
 static enum nacre_status make_question(const struct tools_call *call,
                                        struct nacre_approval_ask *ret_ask,
+                                       char ret_path[2 * NACRE_PATH_MAX],
                                        char **ret_arguments, struct nacre_error *err)
 {
     const struct nacre_manifest *manifest = call->entry->manifest;
@@ -172,7 +213,8 @@ static enum nacre_status make_question(const struct tools_call *call,
         .tool = call->name,
         .arguments = arguments,
         .reason = manifest->needs_approval ? "manifest" : NULL,
-        .directory = directory_of(call),
+        .also = is_command(call) ? native_exec.name : NULL,
+        .directory = directory_of(call, ret_path),
         .digest = call->entry->tool ? call->entry->tool->digest
                                     : nacre_hash(arguments, strlen(arguments)),
         .session = call->request.session,
@@ -188,13 +230,14 @@ enum nacre_status tools_issue_approval(const struct tools_call *call, uint64_t t
                                        struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *arguments = NULL;
+    char path[2 * NACRE_PATH_MAX];
     struct nacre_approval_ask ask;
     enum nacre_status status;
 
     if (nacre_is_inside())
         return nacre_fail(err, NACRE_ERR_DENIED,
                           "a command that nacre runs can't answer for a person");
-    status = make_question(call, &ask, &arguments, err);
+    status = make_question(call, &ask, path, &arguments, err);
     return status == NACRE_OK ? nacre_approval_issue(nacre_engine_key_dir(call->engine),
                                                      &ask, ttl_ms, ret_token, err)
                               : status;
@@ -204,9 +247,10 @@ enum nacre_status tools_approve(struct tools_call *call, struct nacre_denial *re
                                 struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *arguments = NULL;
+    char path[2 * NACRE_PATH_MAX];
     struct nacre_approval_ask ask;
     struct nacre_approval approval = { 0 };
-    enum nacre_status status = make_question(call, &ask, &arguments, err);
+    enum nacre_status status = make_question(call, &ask, path, &arguments, err);
 
     if (status == NACRE_OK)
         status = nacre_call_consent(call->engine, call->asked->session, call->policy,

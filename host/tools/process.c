@@ -115,6 +115,23 @@ static const char *text_of(const struct tools_call *call, const char *key)
     return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
+/* False: a NUL would cut the directory or a variable, or drop it. */
+static bool is_startable(const struct tools_call *call)
+{
+    const json_t *variables = json_object_get(call->arguments, "environment");
+    const char *key;
+    json_t *value;
+
+    if (!text_of(call, "command") ||
+        (json_object_get(call->arguments, "directory") && !text_of(call, "directory")))
+        return false;
+    json_object_foreach((json_t *)variables, key, value)
+        if (key[0] == '\0' || strchr(key, '=') ||
+            strlen(json_string_value(value)) != json_string_length(value))
+            return false;
+    return true;
+}
+
 static struct nacre_job_owner owner_of(const struct tools_call *call)
 {
     const struct nacre_session *session = call->asked->session;
@@ -191,8 +208,10 @@ static enum nacre_status start(const struct tools_call *call, json_t **ret_answe
     char id[NACRE_JOB_ID], said[128];
     enum nacre_status status;
 
-    if (!text)
-        return nacre_fail(err, NACRE_ERR_USAGE, "start needs a command without a NUL");
+    if (!is_startable(call))
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "start needs a command; it, the directory and variables are "
+                          "without a NUL, and variables have names");
     add(&words, "exec");
     add_place(&words, call);
     add_limits(&words, call);

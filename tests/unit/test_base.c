@@ -158,6 +158,15 @@ static void shown_text_cannot_drive_a_terminal(void **state)
     assert_string_equal(nacre_text_shown(shown, "gr\xc3\xbc\xc3\x9f"),
                         "gr\xc3\xbc\xc3\x9f");
     assert_string_equal(nacre_text_shown(shown, "\xc2\x9b\xff"), "\\xc2\\x9b\\xff");
+    /* Who approves "a<U+202E>fr mr" would read "arm rf". */
+    assert_string_equal(nacre_text_shown(shown, "a\xe2\x80\xae" "f"),
+                        "a\\xe2\\x80\\xaef");
+    assert_string_equal(nacre_text_shown(shown, "\xe2\x81\xa6" "x\xe2\x80\x8b\xc2\xad"),
+                        "\\xe2\\x81\\xa6x\\xe2\\x80\\x8b\\xc2\\xad");
+    assert_string_equal(nacre_text_shown(shown, "\xf3\xa0\x81\x81\xef\xbb\xbf"),
+                        "\\xf3\\xa0\\x81\\x81\\xef\\xbb\\xbf");
+    assert_string_equal(nacre_text_shown(shown, "\xe2\x80\x93\xe2\x82\xac\xe2\x80\xa6"),
+                        "\xe2\x80\x93\xe2\x82\xac\xe2\x80\xa6"); /* a dash, money, dots */
     assert_string_equal(nacre_text_show(small, sizeof(small), "0123456789ab", 12),
                         "01234567...");
     assert_string_equal(nacre_text_show(small, sizeof(small), "0123456789a", 11),

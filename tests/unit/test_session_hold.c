@@ -539,6 +539,42 @@ static void who_is_killed_at_any_step_leaves_nothing_for_ever(void **state)
     assert_in_range(steps, 6, 99);
 }
 
+/* Two keys whose names are equal down to the eight digits of their hashes. */
+static void a_name_that_is_another_sessions_is_refused(void **state)
+{
+    struct nacre_session_hold *hold = NULL;
+    struct nacre_error err;
+    struct hand first, second, shared, elsewhere;
+    char kept[NACRE_PATH_MAX + 80];
+
+    (void)state;
+    hand_make(&first, "discord!&(=&$room");
+    hand_make(&second, "discord!*=^!)room");
+    assert_string_equal(first.box, second.box); /* else this shows nothing */
+    hand_use(&first);
+    (void)snprintf(kept, sizeof(kept), "%s/kept", first.box);
+    scene_file(kept, "of the first");
+    assert_int_equal(hand_open(&second, 0, &hold, &err), NACRE_ERR_DENIED);
+    assert_null(hold);
+    assert_null(strstr(err.text, "discord!")); /* a key may be somebody's number */
+    assert_int_equal(records(), 1);
+    assert_int_equal(access(kept, F_OK), 0);
+    hand_use(&first);
+    /* The scope's own key is also one that a session may have. */
+    hand_make(&shared, "any");
+    hand_scope(&shared, NACRE_SCOPE_SHARED, "shared");
+    hand_use(&shared);
+    hand_make(&second, "shared");
+    assert_string_equal(shared.box, second.box);
+    assert_int_equal(hand_open(&second, 0, &hold, &err), NACRE_ERR_DENIED);
+    /* The control: one key in two roots has one container's name and two workspaces. */
+    hand_make(&elsewhere, "discord!&(=&$room");
+    (void)scene_path(elsewhere.root, "root2");
+    (void)snprintf(elsewhere.box, sizeof(elsewhere.box), "%s/%s", elsewhere.root,
+                   elsewhere.session.slug);
+    hand_use(&elsewhere);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,6 +584,7 @@ int main(void)
         cmocka_unit_test_setup(a_place_that_others_rule_is_refused, scene_clear),
         cmocka_unit_test_setup(what_a_guest_did_to_its_mode_is_put_right, scene_clear),
         cmocka_unit_test_setup(what_was_in_it_stays, scene_clear),
+        cmocka_unit_test_setup(a_name_that_is_another_sessions_is_refused, scene_clear),
         cmocka_unit_test_setup(access_decides_which_workspaces_there_are, scene_clear),
         cmocka_unit_test_setup(an_agent_without_a_workspace_has_none_to_share,
                                scene_clear),

@@ -330,6 +330,16 @@ static void links_in_skills_are_left_out(void **state)
     will_not_mirror("secret", NACRE_ERR_DENIED);
 }
 
+static void folders_without_end_are_not_mirrored(void **state)
+{
+    (void)state;
+    make_skills();
+    scene_shell("cd s/two && seq -f d%g 8200 | xargs mkdir");
+    will_not_mirror("s", NACRE_ERR_TOO_BIG);
+    scene_shell("cd s/two && rmdir d1?? d1???");
+    assert_int_equal(mirrors("s").skills, 2);
+}
+
 static void a_link_in_the_place_of_skills_is_removed_as_it_is(void **state)
 {
     char target[NACRE_PATH_MAX];
@@ -400,6 +410,8 @@ int main(void)
                                         leave),
         cmocka_unit_test_setup_teardown(stale_skills_go, enter, leave),
         cmocka_unit_test_setup_teardown(links_in_skills_are_left_out, enter, leave),
+        cmocka_unit_test_setup_teardown(folders_without_end_are_not_mirrored, enter,
+                                        leave),
         cmocka_unit_test_setup_teardown(a_link_in_the_place_of_skills_is_removed_as_it_is,
                                         enter, leave),
         cmocka_unit_test_setup_teardown(too_much_of_them_changes_nothing, enter, leave),

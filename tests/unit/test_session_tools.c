@@ -321,6 +321,26 @@ static void what_is_no_tools_name_is_an_error(void **state)
     assert_int_equal(nacre_session_tool(session, longest, &answer, &err), NACRE_OK);
 }
 
+/* U+00A0 is a blank as JavaScript trims: the list would be empty, and so allow all. */
+static void a_list_of_blank_names_is_an_error_and_not_an_empty_list(void **state)
+{
+    const struct row row_list[] = { { B("\xc2\xa0", "[]") }, { B("*", "\xe3\x80\x80") } };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(row_list); i++) {
+        NACRE_AUTO(nacre_config_guard)
+        struct nacre_config *config = config_of_row(&row_list[i]);
+        struct nacre_session_ask ask = { .home = HOME };
+        struct nacre_session *session = NULL;
+        struct nacre_error err;
+
+        assert_int_equal(nacre_session_settle(config, &ask, &session, &err),
+                         NACRE_ERR_PARSE);
+        assert_null(session);
+        assert_non_null(strstr(err.text, "must not be empty"));
+    }
+}
+
 static void a_group_that_would_deny_nothing_is_an_error_at_its_place(void **state)
 {
     const struct row row = { B("*", "x group:webs") };
@@ -439,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_default_is_changed_by_a_key_that_can_be_written),
         cmocka_unit_test(access_ro_switches_writing_off),
         cmocka_unit_test(what_is_no_tools_name_is_an_error),
+        cmocka_unit_test(a_list_of_blank_names_is_an_error_and_not_an_empty_list),
         cmocka_unit_test(a_group_that_would_deny_nothing_is_an_error_at_its_place),
         cmocka_unit_test(each_gate_must_let_the_sender_through),
         cmocka_unit_test(a_dialect_without_elevation_has_none),

@@ -447,11 +447,28 @@ static void a_file_that_replaces_another_has_its_mode(void **state)
     assert_int_equal(info.st_mode & 07777, 0750);
 }
 
+/* "key" is also a name of a file outside, which its owner keeps closed. */
+static void a_file_with_a_second_name_keeps_its_mode(void **state)
+{
+    struct guest *guest = *state;
+    struct stat info;
+
+    outside_file(guest, "key", "outside");
+    guest_start(guest);
+    assert_int_equal(fchmodat(guest->in_fd, "file", 0644, 0), 0);
+    assert_int_equal(linkat(guest->in_fd, "../key", guest->in_fd, "key", 0), 0);
+    assert_int_equal(fchmodat(guest->in_fd, "key", 0600, 0), 0);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "key", GUEST_IN, "file"), P1_SUCCESS);
+    assert_int_equal(fstatat(guest->in_fd, "../key", &info, AT_SYMLINK_NOFOLLOW), 0);
+    assert_int_equal(info.st_mode & 07777, 0600);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_path_stays_below_its_mount),
         TEST(a_file_that_replaces_another_has_its_mode),
+        TEST(a_file_with_a_second_name_keeps_its_mode),
         TEST(nothing_is_made_through_a_link_that_leads_out),
         TEST(a_directory_number_is_a_ceiling_too),
         TEST(the_root_mount_resolves_links_and_dots_against_itself),

@@ -169,7 +169,8 @@ int ws_path_remove_directory(struct nacre_wasi *wasi, const union nacre_wasi_cel
 /*
  * preview1 has no modes, so that a guest that replaces a file by a new one and a rename
  * can't make the new one like the old: a script would no longer be executable.  What was
- * there says who may read and run it; a guest can't choose.
+ * there says who may read and run it; a guest can't choose.  A file with a second name is
+ * not new: its mode is also that of a name which may lie outside.
  */
 static void keep_mode(const struct ws_place *from, const struct ws_place *to)
 {
@@ -178,12 +179,13 @@ static void keep_mode(const struct ws_place *from, const struct ws_place *to)
     struct stat held;
 
     if (!from->exists || !to->exists || !S_ISREG(from->st.st_mode) ||
-        !S_ISREG(to->st.st_mode) || (from->st.st_mode & 0777) == mode)
+        !S_ISREG(to->st.st_mode) || from->st.st_nlink != 1 ||
+        (from->st.st_mode & 0777) == mode)
         return;
     fd = openat(from->dir_fd, from->name,
                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &held) == 0 && held.st_dev == from->st.st_dev &&
-        held.st_ino == from->st.st_ino)
+        held.st_ino == from->st.st_ino && held.st_nlink == 1)
         (void)fchmod(fd, mode); /* another user's file keeps its own, too */
 }
 

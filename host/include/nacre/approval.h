@@ -19,6 +19,8 @@
  */
 struct nacre_approval_ask {
     const char *tool;      /* canonical */
+    const char *also;      /* the tool that this call comes to, where marks are looked
+                              for it, too; or NULL */
     const char *arguments; /* one line of JSON with sorted keys, or a command as it runs */
     const char *directory; /* where it would run */
     struct nacre_digest digest; /* of the module or of the command's words */

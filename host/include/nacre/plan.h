@@ -230,6 +230,7 @@ struct nacre_plan {
     enum nacre_level level;
     enum nacre_runtime runtime;
     bool full_tree; /* mode full: a mount "/" that resolves as a root */
+    bool strict_binds; /* level wasm: names as resolved are judged by nacre/binds.h */
     struct nacre_mount *mounts;
     uint32_t mount_count;
     struct nacre_limits limits;

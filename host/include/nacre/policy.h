@@ -210,6 +210,7 @@ struct nacre_policy {
         struct nacre_rules denied_paths; /* texts are normalised and absolute */
         bool denied_inside; /* they are names in the sandbox alone.  Of CKP they are names
                                of the host as well */
+        bool strict_binds; /* what nacre/binds.h refuses is refused at level wasm, too */
     } filesystem;
 
     struct {

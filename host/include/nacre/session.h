@@ -128,6 +128,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_session_tool(const struct nacre_session
  * False: longer than any tool's name. */
 #define NACRE_TOOL_NAME 128
 bool nacre_tool_canonical(const char *name, char ret_name[NACRE_TOOL_NAME]);
+/* Does an entry of a list, which may be a name, a glob or a group, speak of the tool with
+ * this canonical name?  NACRE_ERR_PARSE: it is blank, too long or no group there is. */
+NACRE_MUST_CHECK enum nacre_status nacre_tool_is_meant(const char *entry,
+                                                       const char *name, bool *ret_is,
+                                                       struct nacre_error *err);
 
 /* Slug and names as their users know them; `key` is trimmed. */
 void nacre_session_slug(const char *key, char ret_slug[NACRE_SLUG]);

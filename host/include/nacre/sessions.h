@@ -84,7 +84,7 @@ nacre_session_put_file(struct nacre_session_hold *hold, const char *path,
 
 #define NACRE_SKILLS_DIR "skills"
 #define NACRE_SKILLS_MAX 256
-#define NACRE_SKILL_FILES_MAX 8192 /* of all together */
+#define NACRE_SKILL_FILES_MAX 8192 /* of all together; and as many folders */
 #define NACRE_SKILL_BYTES_MAX (UINT64_C(256) << 20)
 #define NACRE_SKILL_DEPTH_MAX 16
 

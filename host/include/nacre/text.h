@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * Text that came from outside, made fit to print: control characters and bytes
- * that are not UTF-8 become \xNN, and what does not fit ends in "...".  Always
+ * Text that came from outside, made fit to print: control characters, marks without
+ * width or that turn the direction of what follows, and bytes that are not UTF-8
+ * become \xNN, and what does not fit ends in "...".  Always
  * terminated; returns `ret_text` so that it can stand in an argument list.
  */
 const char *nacre_text_show(char *ret_text, size_t size, const char *bytes, size_t count);

@@ -58,6 +58,24 @@ printf 'name: x\narguments: {text: a}\nfiles: {../out: x}\nexpect: {isError: fal
 run test --policy "$POLICIES/workspace.yaml" --only wrong wordcount
 expect_status 1
 expect_out_has "wrong.yaml:3:9: a file of a case is named by a path below the workspace"
+# A link in the workspace leads nowhere: not when files are compared, and not when what
+# came is written down.
+echo "of the host" >"$scratch/host.txt"
+printf 'name: x\narguments: {text: a}\nfiles: {d: {link: "%s"}}\n' "$scratch" \
+  >wordcount/tests/wrong.yaml
+printf 'expect: {isError: false}\nafter:\n  d/host.txt: "of the host"\n' \
+  >>wordcount/tests/wrong.yaml
+run test --policy "$POLICIES/workspace.yaml" --only wrong wordcount
+expect_status 1
+expect_out_has "d/host.txt is not there"
+run test --update --policy "$POLICIES/workspace.yaml" --only wrong wordcount
+expect_status 0
+grep -q '"d/host.txt": null' wordcount/tests/wrong.yaml || fail "a link was followed"
+printf 'name: x\narguments: {text: a}\nfiles: {d: {link: x}}\n' >wordcount/tests/wrong.yaml
+printf 'expect: {isError: false}\nafter: {d: {link: [x]}}\n' >>wordcount/tests/wrong.yaml
+run test --policy "$POLICIES/workspace.yaml" --only wrong wordcount
+expect_status 1
+expect_out_has "wrong.yaml:5:19: expected what the link leads to, a text"
 # No caller could pass them: the schema would refuse.
 printf 'name: x\narguments: {txet: a}\nexpect: {isError: false}\n' >wordcount/tests/wrong.yaml
 run test --only wrong wordcount

@@ -330,6 +330,25 @@ expect_err_has "is a link or no directory"
 rm "$boxes"
 mv "$boxes.moved" "$boxes"
 
+# ---- binds: what no container may see, a file tool does not see either ----
+
+mkdir "$scratch/data"
+ln -s /etc "$scratch/settings"
+wat_say 1 hello read.wat
+config all none "docker: { binds: [\"$scratch/data:/s:ro\"] }"
+run run "${with[@]}" --session work read.wat
+expect_status 0
+expect_out "hello"
+config all none 'docker: { binds: ["/etc:/s:ro"] }'
+run run "${with[@]}" --session work read.wat
+expect_status 126
+expect_err_has "the host's accounts, keys and settings"
+config all none "docker: { binds: [\"$scratch/settings:/s:ro\"] }"
+run run "${with[@]}" --session work read.wat
+expect_status 126
+expect_err_has "is really /etc: the host's accounts, keys and settings"
+config
+
 # ---- prune ----
 
 run session path "${with[@]}" --session work
