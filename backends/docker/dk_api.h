@@ -209,6 +209,14 @@ NACRE_MUST_CHECK enum nacre_status dk_container_list(struct dk_client *client,
                                                      json_t **ret_list,
                                                      struct nacre_error *err);
 
+/* Has the engine seen the kernel kill in the container for memory?  Also of one that is
+ * gone; `since_s` is a time before its start, in seconds since 1970. */
+NACRE_MUST_CHECK enum nacre_status dk_container_ran_out(struct dk_client *client,
+                                                        const char *id, uint64_t since_s,
+                                                        uint64_t deadline_ns,
+                                                        bool *ret_ran_out,
+                                                        struct nacre_error *err);
+
 /* ---- images ---- */
 
 /* `image` is a reference: name[:tag][@digest] with an optional registry, or an id. */

@@ -79,8 +79,10 @@ static enum nacre_status add(struct dk_binds *binds, const char *source,
         .source = keep(binds, source),
         .target = keep(binds, target),
         .writable = writable,
+        .is_dir = S_ISDIR(info.st_mode),
         .device = info.st_dev,
         .inode = info.st_ino,
+        .fd = -1,
     };
     if (!bind->source || !bind->target)
         return nacre_fail(err, NACRE_ERR_MEMORY, "mounts");
@@ -113,9 +115,12 @@ static enum nacre_status add_mount(struct dk_binds *binds,
     char path[NACRE_PATH_MAX];
     enum nacre_status status = name_of(open->fd, path, err);
 
-    return status == NACRE_OK ? add(binds, path, open->mount->guest,
-                                    open->mount->writable, open->fd, err)
-                              : status;
+    if (status == NACRE_OK)
+        status = add(binds, path, open->mount->guest, open->mount->writable, open->fd,
+                     err);
+    if (status == NACRE_OK)
+        binds->items[binds->count - 1].fd = open->fd;
+    return status;
 }
 
 static enum nacre_status add_cover(struct dk_binds *binds, const struct nt_covers *covers,
@@ -146,6 +151,8 @@ static enum nacre_status add_mask(struct dk_binds *binds, const struct nt_covers
     status = name_of(mask->fd, source, err);
     if (status == NACRE_OK)
         status = add(binds, source, target, mount->writable, mask->fd, err);
+    if (status == NACRE_OK)
+        binds->items[binds->count - 1].fd = mask->fd;
     return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dk_gvisor.h"
 #include "dk_readback.h"
 #include "dk_report.h"
 #include "nt_door.h"
@@ -19,6 +21,7 @@
 #define LOOK_MS 10000
 #define CREATE_MS 60000
 #define START_MS 60000
+#define GVISOR_START_MS 15000 /* on a platform that does not work it may spin for ever */
 #define REPORT_MS 20000
 #define END_MS 30000
 
@@ -34,7 +37,9 @@ struct dk_box {
     char name[DK_NAME];
     struct nacre_digest made_of;
     struct nt_box *box;
-    pthread_mutex_t turn; /* of commands with a door: see take_turn() */
+    struct dk_group *group; /* gVisor's, on the host; else NULL */
+    uint64_t started_s;     /* since 1970 */
+    pthread_mutex_t turn; /* of commands that can't run at once: see take_turn() */
 };
 
 /* ---- making it ---- */
@@ -66,6 +71,11 @@ static const struct nt_stream_ops stream_ops = {
     .close = stream_close,
 };
 
+static bool is_gvisor(const struct dk_box *box)
+{
+    return box->parts.plan->runtime == NACRE_RUNTIME_GVISOR;
+}
+
 /* Attached before the start, so that nothing that init says is missed. */
 static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
                                struct nacre_error *err)
@@ -77,7 +87,12 @@ static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
 
     if (status != NACRE_OK)
         return status;
-    status = dk_container_start(client, box->id, dk_within_ms(START_MS), err);
+    box->started_s = nacre_clock_wall_ms() / 1000;
+    status = dk_container_start(
+        client, box->id, dk_within_ms(is_gvisor(box) ? GVISOR_START_MS : START_MS), err);
+    if (status == NACRE_OK && is_gvisor(box))
+        status = dk_group_open(client, box->id, box->parts.site->is_cgroup2, &box->group,
+                               err);
     if (status != NACRE_OK) {
         dk_stream_free(stream);
         return status;
@@ -177,10 +192,11 @@ static enum nacre_status tell(const struct dk_box *box, const struct dk_report *
         status = nt_door_names_make(box->parts.plan, &told->names, err);
     told->config = (struct init_config){
         .beat_ms_max = BEAT_MS_MAX,
-        .commands_max = COMMANDS_MAX,
+        .commands_max = is_gvisor(box) ? 1 : COMMANDS_MAX, /* see take_turn() */
         .capabilities_kept = dk_parts_capabilities(&box->parts),
         .landlock_none = true,
-        .oom_file = box->parts.site->is_cgroup2
+        .oom_file = is_gvisor(box) ? ""
+                    : box->parts.site->is_cgroup2
                         ? "/sys/fs/cgroup/memory.events"
                         : "/sys/fs/cgroup/memory/memory.oom_control",
         .filter = told->filter->code,
@@ -212,8 +228,11 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
     if (status == NACRE_OK)
         status = nt_box_open(&stream, &told.config, dk_within_ms(REPORT_MS), cancelled,
                              &box->box, err);
+    if (status != NACRE_OK && is_gvisor(box))
+        status = dk_gvisor_give_up(box->parts.site->client, box->id, box->started_s,
+                                   status, err);
     if (status == NACRE_OK)
-        status = dk_report_judge(&report, &box->parts, box->box, err);
+        status = dk_report_judge(&report, &box->parts, box->box, box->group, err);
     if (status == NACRE_OK)
         status = dk_report_learn(&box->parts, box->box, ret_again, err);
     return status;
@@ -273,6 +292,8 @@ static void end(struct dk_box *box)
 
     nt_box_free(box->box);
     box->box = NULL;
+    dk_group_free(box->group);
+    box->group = NULL;
     if (box->id[0]) /* what can't be removed now is found by its labels later */
         (void)!dk_container_remove(box->parts.site->client, box->id, dk_within_ms(END_MS),
                                    &ignored);
@@ -416,6 +437,7 @@ static enum nacre_status words_of(const struct nacre_plan *plan,
  * Whose a connection is can't be told where two commands run in one network: what one may
  * send is a matter of its own secrets, and what it sent is told with its own result.  So
  * those with a door run by turns; *wall_ms is less by the wait.  False: it never came.
+ * In gVisor all do: what one leaves behind could not be told from another's.
  */
 static bool take_turn(struct dk_box *box, const struct nacre_request *request,
                       const _Atomic int *cancelled, uint64_t *wall_ms)
@@ -455,25 +477,18 @@ static void missed_turn(const struct nacre_request *request, const _Atomic int *
     result->outcome = number ? NACRE_OUTCOME_KILLED : NACRE_OUTCOME_TIMED_OUT;
     result->signal = number;
     (void)snprintf(result->reason, sizeof(result->reason),
-                   "%s while another command of this sandbox used its door",
+                   "%s while another command of this sandbox had its turn",
                    number ? "cancelled" : "its time ran out");
 }
 
-/* `door` is closed where the plan lets nothing out. */
-static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
-                             const struct nacre_request *request, struct nt_door *door,
-                             struct nt_command *command, struct nacre_result *result,
-                             struct nacre_error *err)
+static enum nacre_status run_with_door(struct dk_box *box, struct nt_door *door,
+                                       struct nt_command *command,
+                                       struct nacre_result *result,
+                                       struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *certificates = NULL;
     enum nacre_status status;
 
-    if (!nt_door_is_planned(plan))
-        return nt_box_run(box->box, command, result, err);
-    if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {
-        missed_turn(request, command->cancelled, result);
-        return NACRE_OK;
-    }
     command->connected = nt_door_connected;
     command->connected_data = door;
     status = nt_door_bundle(door, &certificates, err);
@@ -485,9 +500,64 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
                                err);
     if (status == NACRE_OK)
         status = nt_box_run(box->box, command, result, err);
-    status = nt_door_end(door, status, result, err);
+    return nt_door_end(door, status, result, err);
+}
+
+/* Over its memory gVisor ends as a whole, and the channel breaks; or the kernel takes one
+ * of the processes that it works with. */
+static enum nacre_status judge_death(const struct dk_box *box, uint64_t kills_before,
+                                     enum nacre_status status,
+                                     struct nacre_result *result)
+{
+    bool broke = status == NACRE_ERR_IO;
+    bool killed = status == NACRE_OK && result->outcome == NACRE_OUTCOME_KILLED &&
+                  result->signal == SIGKILL;
+
+    if ((!broke && !killed) ||
+        (dk_group_kills(box->group) == kills_before &&
+         !(broke && dk_gvisor_ran_out(box->parts.site->client, box->id, box->started_s))))
+        return status;
+    result->outcome = NACRE_OUTCOME_OUT_OF_MEMORY;
+    result->signal = 0;
+    result->usage.memory_refused = true;
+    /* That is what it was killed at. */
+    result->usage.memory_bytes_peak = box->parts.plan->limits.memory_bytes_max;
+    (void)snprintf(result->reason, sizeof(result->reason),
+                   "the kernel killed %s for memory",
+                   broke ? "gVisor, and so the whole sandbox," : "it");
+    return NACRE_OK;
+}
+
+/* `door` is closed where the plan lets nothing out. */
+static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
+                             const struct nacre_request *request, struct nt_door *door,
+                             struct nt_command *command, struct nacre_result *result,
+                             struct nacre_error *err)
+{
+    uint64_t kills = box->group ? dk_group_kills(box->group) : 0;
+    enum nacre_status status;
+
+    if (!nt_door_is_planned(plan) && !is_gvisor(box))
+        return nt_box_run(box->box, command, result, err);
+    if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {
+        missed_turn(request, command->cancelled, result);
+        return NACRE_OK;
+    }
+    status = nt_door_is_planned(plan)
+                 ? run_with_door(box, door, command, result, err)
+                 : nt_box_run(box->box, command, result, err);
     (void)pthread_mutex_unlock(&box->turn);
-    return status;
+    return box->group ? judge_death(box, kills, status, result) : status;
+}
+
+/* The group goes when gVisor dies: what it says is looked at while it is there. */
+static bool is_disturbed(void *data, char *reason, size_t size)
+{
+    struct dk_box *box = data;
+
+    if (box->group)
+        (void)dk_group_kills(box->group);
+    return nt_masks_changed(box->parts.binds.masks, reason, size);
 }
 
 enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
@@ -502,12 +572,13 @@ enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
         .start = { .directory = plan->directory ? plan->directory : "/",
                    .wall_ms_max = plan->limits.wall_ms_max,
                    .open_files_max = plan->limits.open_files_max,
+                   .processes_max = is_gvisor(box) ? plan->limits.processes_max : 0,
                    .input = request->input_fd >= 0 },
         .output_bytes_max = plan->limits.output_bytes_max,
         .request = request,
         .cancelled = cancelled,
-        .disturbed = nt_masks_changed,
-        .disturbed_data = box->parts.binds.masks,
+        .disturbed = is_disturbed,
+        .disturbed_data = box,
     };
     enum nacre_status status = words_of(plan, tool, request, &words, err);
 

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -216,5 +217,43 @@ enum nacre_status dk_container_list(struct dk_client *client, const char *label,
             return dk_fail_shape(&request, "containers with an Id of 64 hex digits", err);
     }
     *ret_list = NACRE_HEAP_TAKE(list);
+    return NACRE_OK;
+}
+
+enum nacre_status dk_container_ran_out(struct dk_client *client, const char *id,
+                                       uint64_t since_s, uint64_t deadline_ns,
+                                       bool *ret_ran_out, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *filter = NULL;
+    NACRE_AUTO(dk_json_guard) json_t *event = NULL;
+    NACRE_AUTO(dk_json_guard)
+    json_t *filters = json_pack("{s[s] s[s]}", "container", id, "event", "oom");
+    NACRE_AUTO(dk_answer_guard) struct dk_answer answer = DK_ANSWER;
+    struct nacre_buf path = NACRE_BUF(DK_PATH_MAX);
+    struct dk_request request = { .doing = "asking how the container ended",
+                                  .method = "GET", .deadline_ns = deadline_ns };
+    uint64_t now_ms = nacre_clock_wall_ms();
+    enum nacre_status status = dk_body(filters, &filter, err);
+    const char *of;
+
+    /* What has an end in the past is told at once, as objects in a row. */
+    if (status == NACRE_OK)
+        status = nacre_buf_addf(&path, err,
+                                "/events?since=%" PRIu64 "&until=%" PRIu64 ".%09" PRIu64,
+                                since_s, now_ms / 1000, now_ms % 1000 * 1000000);
+    if (status == NACRE_OK)
+        status = dk_query_add(&path, "filters", filter, err);
+    request.path = path.bytes;
+    if (status == NACRE_OK)
+        status = dk_send(client, &request, &answer, err);
+    if (status == NACRE_OK)
+        status = dk_judge(&request, &answer, err);
+    nacre_buf_clear(&path);
+    if (status != NACRE_OK)
+        return status;
+    event = json_loadb(answer.body.bytes ? answer.body.bytes : "", answer.body.size,
+                       JSON_DISABLE_EOF_CHECK, NULL);
+    of = json_string_value(json_object_get(event, "id"));
+    *ret_ran_out = of && strcmp(of, id) == 0;
     return NACRE_OK;
 }

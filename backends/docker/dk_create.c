@@ -141,11 +141,23 @@ static void asked_tmpfs(const struct dk_order *order, const char *text,
         tmpfs->path[0] = '\0';
 }
 
+/* ",nr_inodes=N", but for gVisor, whose tmpfs counts no files. */
+#define FILES_OPTION 40
+static const char *files_option(const struct dk_order *order, uint64_t files,
+                                char ret_option[FILES_OPTION])
+{
+    ret_option[0] = '\0';
+    if (order->plan->runtime != NACRE_RUNTIME_GVISOR)
+        (void)snprintf(ret_option, FILES_OPTION, ",nr_inodes=%" PRIu64, files);
+    return ret_option;
+}
+
 /* Private directories live and die with the container, and share what they may hold. */
 static void private_tmpfs(const struct dk_order *order, const struct nacre_mount *mount,
                           struct dk_tmpfs *tmpfs)
 {
     const struct nacre_plan *plan = order->plan;
+    char files[FILES_OPTION];
     uint64_t count = 0;
 
     for (uint32_t i = 0; i < plan->mount_count; i++)
@@ -157,10 +169,10 @@ static void private_tmpfs(const struct dk_order *order, const struct nacre_mount
     };
     (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", mount->guest);
     (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
-                   "%s,exec,nosuid,nodev,size=%" PRIu64 ",nr_inodes=%" PRIu64
-                   ",uid=%" PRIu32 ",gid=%" PRIu32 ",mode=700",
-                   mount->writable ? "rw" : "ro", tmpfs->bytes_max, tmpfs->files_max,
-                   order->uid, order->gid);
+                   "%s,exec,nosuid,nodev,size=%" PRIu64 "%s,uid=%" PRIu32
+                   ",gid=%" PRIu32 ",mode=700",
+                   mount->writable ? "rw" : "ro", tmpfs->bytes_max,
+                   files_option(order, tmpfs->files_max, files), order->uid, order->gid);
 }
 
 /* What init writes before a command: on no disk, and of the user whom it is for. */
@@ -169,14 +181,16 @@ static void files_tmpfs(const struct dk_order *order, const char *path,
 {
     char *const *items = order->plan->container.tmpfs;
     size_t length = strlen(path);
+    char files[FILES_OPTION];
 
     *tmpfs = (struct dk_tmpfs){ .writable = true, .bytes_max = FILES_BYTES,
                                 .files_max = FILES_MAX };
     (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);
     (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
-                   "rw,noexec,nosuid,nodev,size=%d,nr_inodes=%d,uid=%" PRIu32
-                   ",gid=%" PRIu32 ",mode=700",
-                   FILES_BYTES, FILES_MAX, order->uid, order->gid);
+                   "rw,noexec,nosuid,nodev,size=%d%s,uid=%" PRIu32 ",gid=%" PRIu32
+                   ",mode=700",
+                   FILES_BYTES, files_option(order, FILES_MAX, files), order->uid,
+                   order->gid);
     /* The policy may have put a tmpfs of its own there. */
     for (; items && *items; items++)
         if (strncmp(*items, path, length) == 0 &&
@@ -312,6 +326,11 @@ static bool set_limits(json_t *host, const struct nacre_plan *plan)
 {
     const struct nacre_container *container = &plan->container;
     uint64_t memory = plan->limits.memory_bytes_max;
+    /* Around gVisor it would count the sentry's threads, and reaching it would be the
+     * end of all: there init sets RLIMIT_NPROC. */
+    uint64_t processes = plan->runtime == NACRE_RUNTIME_GVISOR
+                             ? 0
+                             : plan->limits.processes_max;
 
     return set_number(host, "Memory", memory) &&
            set_number(host, "MemorySwap",
@@ -321,9 +340,7 @@ static bool set_limits(json_t *host, const struct nacre_plan *plan)
            set_number(host, "CpuShares", plan->limits.cpu_shares) &&
            set_number(host, "NanoCpus", container->cpus_nano) &&
            set_number(host, "PidsLimit",
-                      plan->limits.processes_max
-                          ? plan->limits.processes_max + DK_PROCESSES_OURS
-                          : 0) &&
+                      processes ? processes + DK_PROCESSES_OURS : 0) &&
            set_number(host, "BlkioWeight", container->disk_io_weight) &&
            (!container->cpuset ||
             set(host, "CpusetCpus", json_string(container->cpuset))) &&
@@ -377,7 +394,8 @@ static json_t *host_config(const struct dk_order *order)
         SHM_BYTES, "OomScoreAdj", OOM_SCORE_ADJ, "OomKillDisable", 0, "RestartPolicy",
         "Name", "no");
 
-    if (host && set(host, "CapAdd", texts(container->keep_capabilities)) &&
+    if (host && (!order->runtime || set(host, "Runtime", json_string(order->runtime))) &&
+        set(host, "CapAdd", texts(container->keep_capabilities)) &&
         set(host, "SecurityOpt", security(order)) &&
         set(host, "Mounts", mounts(order)) && set(host, "Tmpfs", tmpfs(order)) &&
         set_names(host, order->plan) &&

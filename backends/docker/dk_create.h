@@ -23,12 +23,15 @@ struct dk_bind {
     const char *source; /* as the engine opens it */
     const char *target;
     bool writable;
+    bool is_dir;
     bool in_image; /* over a name of the image's own, which may be a link there */
     uint64_t device, inode; /* of what nacre holds: another one is another sandbox */
+    int fd; /* of it, O_PATH; borrowed; -1 for what is known by its mode or as init */
 };
 
 struct dk_order {
     const struct nacre_plan *plan;
+    const char *runtime; /* of the engine's, by name; NULL: as the engine has it */
     const char *image_id; /* the image that was looked up: a tag can move meanwhile */
     uint32_t uid, gid;
     const struct dk_bind *binds; /* outer before inner */

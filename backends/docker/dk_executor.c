@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dk_gvisor.h"
 #include "dk_sandbox_image.h"
 #include "dk_warm.h"
 #include "nacre/boxes.h"
@@ -87,6 +88,7 @@ static void find_features(struct executor *executor)
                                   : "tmpfs sizes below a read-only root" },
     };
     const struct dk_engine *engine = dk_client_engine(site->client);
+    char gvisor[DK_GVISOR_TEXT];
     uint32_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
                         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
                         NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
@@ -106,6 +108,13 @@ static void find_features(struct executor *executor)
                             rows[i].there ? rows[i].wall
                                           : "not on the engine's machine");
     }
+    if (site->gvisor)
+        features |= NACRE_FEATURE_GVISOR;
+    nacre_mechanism_add(&executor->base, "gvisor", site->gvisor != NULL, "%s%s",
+                        site->gvisor ? dk_gvisor_text(info, site->gvisor, gvisor)
+                                     : DK_NO_GVISOR,
+                        site->gvisor ? "; whether it is gVisor, init proves each time"
+                                     : "");
     atomic_fetch_or(&executor->base.features, features);
 }
 

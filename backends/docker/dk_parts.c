@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dk_gvisor.h"
 #include "dk_setup.h"
 #include "nacre/text.h"
 #include "seccomp.h"
@@ -61,6 +62,7 @@ static void settle_defaults(struct dk_parts *parts)
         parts->plan->container.memory_swap_bytes = 0;
     }
     if (!(parts->plan->required & NACRE_FEATURE_PROCESSES) &&
+        parts->plan->runtime != NACRE_RUNTIME_GVISOR &&
         !dk_site_says(parts->site, "PidsLimit"))
         limits->processes_max = 0;
 }
@@ -145,6 +147,8 @@ enum nacre_status dk_parts_open(struct dk_site *site, const struct nacre_plan *p
 
     if (status != NACRE_OK)
         return status;
+    if (plan->runtime == NACRE_RUNTIME_GVISOR && !site->gvisor)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, DK_NO_GVISOR);
     settle_defaults(&parts);
     status = settle_disk(&parts, err);
     if (status == NACRE_OK)
@@ -172,9 +176,11 @@ enum nacre_status dk_parts_open(struct dk_site *site, const struct nacre_plan *p
 struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *labels)
 {
     const char *profile = parts->plan->container.seccomp_profile;
+    bool gvisor = parts->plan->runtime == NACRE_RUNTIME_GVISOR;
 
     return (struct dk_order){
         .plan = parts->plan,
+        .runtime = gvisor ? parts->site->gvisor : NULL,
         .image_id = parts->image,
         .uid = parts->user.uid,
         .gid = parts->user.gid,
@@ -183,7 +189,7 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
         .seccomp_json = profile && strcmp(profile, "docker-default") == 0
                             ? NULL
                             : nacre_seccomp_profile_json(),
-        .masked = parts->site->masked,
+        .masked = gvisor ? NULL : parts->site->masked, /* it shows nothing of the host */
         .layer_bytes_max = parts->layer_bytes_max,
         .labels = labels,
     };

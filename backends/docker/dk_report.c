@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dk_gvisor.h"
+#include "dk_rows.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
 
@@ -20,130 +22,95 @@
 #define MOUNTS "file /proc/self/mountinfo"
 #define LABEL "file /proc/self/attr/current"
 #define CGROUP "/sys/fs/cgroup"
+/* gVisor has neither such files nor cgroups: init asks its kernel, and nacre the host. */
+#define KERNELS_LIMITS "limits"
+#define KERNELS_PRIVILEGES "privileges"
+#define HOSTS "cgroup "
 #define BOUND "what is bound at "
 
 static const char kernels_id[] = "the kernel's boot id";
 
-void dk_report_clear(struct dk_report *report)
-{
-    for (size_t i = 0; i < report->text_count; i++)
-        free(report->texts[i]);
-    free(report->texts);
-    free(report->rows);
-    free(report->questions);
-    *report = (struct dk_report){ 0 };
-}
-
-/* A report in the making: the first failure sticks. */
-struct making {
-    struct dk_report *report;
-    bool failed;
-};
-
-__attribute__((format(printf, 2, 3))) static const char *
-text(struct making *making, const char *format, ...)
-{
-    struct dk_report *report = making->report;
-    char *made = NULL;
-    va_list args;
-
-    if (report->text_count == report->text_room) {
-        size_t room = 2 * report->text_room + 64;
-        char **grown = realloc(report->texts, room * sizeof(*grown));
-
-        if (grown) {
-            report->texts = grown;
-            report->text_room = room;
-        }
-    }
-    va_start(args, format);
-    if (report->text_count == report->text_room || vasprintf(&made, format, args) < 0)
-        making->failed = true;
-    else
-        report->texts[report->text_count++] = made;
-    va_end(args);
-    return making->failed ? "" : made;
-}
-
-static void expect(struct making *making, struct nt_expect row)
-{
-    struct dk_report *report = making->report;
-
-    if (report->count == report->room) {
-        size_t room = 2 * report->room + 32;
-        struct nt_expect *grown = realloc(report->rows, room * sizeof(*grown));
-
-        if (grown) {
-            report->rows = grown;
-            report->room = room;
-        }
-    }
-    if (report->count == report->room)
-        making->failed = true;
-    else
-        report->rows[report->count++] = row;
-}
-
-static void expect_status(struct making *making, const char *what, const char *key,
+static void expect_status(struct dk_making *making, const char *what, const char *key,
                           const char *planned)
 {
-    expect(making, (struct nt_expect){ what, NT_CHECK_STATUS, STATUS, key, planned });
+    dk_expect(making, (struct nt_expect){ what, NT_CHECK_STATUS, STATUS, key, planned });
 }
 
-static void expect_text(struct making *making, const char *what, const char *path,
+/* Lines of /proc/self/status that gVisor's has not. */
+static void expect_privilege(struct dk_making *making, const char *what, const char *key,
+                             const char *planned)
+{
+    const char *question = making->gvisor ? KERNELS_PRIVILEGES : STATUS;
+
+    dk_expect(making, (struct nt_expect){ what, NT_CHECK_STATUS, question, key, planned });
+}
+
+static void expect_text(struct dk_making *making, const char *what, const char *path,
                         const char *planned)
 {
-    expect(making, (struct nt_expect){ what, NT_CHECK_TEXT, text(making, "file %s", path),
-                                       NULL, planned });
+    dk_expect(making, (struct nt_expect){ what, NT_CHECK_TEXT,
+                                          dk_text(making, "file %s", path), NULL,
+                                          planned });
 }
 
-static void expect_number(struct making *making, const char *what, const char *path,
+/* A file of the container's cgroups: inside, or where it shows none, on the host. */
+static void expect_group(struct dk_making *making, const char *what, const char *file,
+                         const char *planned)
+{
+    const char *question = making->gvisor
+                               ? dk_text(making, HOSTS "%s", file)
+                               : dk_text(making, "file " CGROUP "/%s", file);
+
+    dk_expect(making, (struct nt_expect){ what, NT_CHECK_TEXT, question, NULL, planned });
+}
+
+static void expect_number(struct dk_making *making, const char *what, const char *file,
                           uint64_t planned)
 {
-    expect_text(making, what, path, text(making, "%" PRIu64, planned));
+    expect_group(making, what, file, dk_text(making, "%" PRIu64, planned));
 }
 
 /* ---- the process ---- */
 
-static void capabilities(struct making *making, const struct dk_parts *parts)
+static void capabilities(struct dk_making *making, const struct dk_parts *parts)
 {
-    const char *kept = text(making, "%016" PRIx64, dk_parts_capabilities(parts));
+    const char *kept = dk_text(making, "%016" PRIx64, dk_parts_capabilities(parts));
     const char *none = "0000000000000000";
     const char *in_force = parts->user.uid == 0 ? kept : none;
 
     expect_status(making, "the inheritable capabilities", "CapInh", none);
-    expect_status(making, "the ambient capabilities", "CapAmb", none);
+    expect_privilege(making, "the ambient capabilities", "CapAmb", none);
     expect_status(making, "the permitted capabilities", "CapPrm", in_force);
     expect_status(making, "the effective capabilities", "CapEff", in_force);
     expect_status(making, "the bound on capabilities", "CapBnd", kept);
 }
 
-static void process(struct making *making, const struct dk_parts *parts)
+static void process(struct dk_making *making, const struct dk_parts *parts)
 {
     const struct dk_site *site = parts->site;
     char *const *blocked = parts->plan->container.blocked_syscalls;
     uint32_t uid = parts->user.uid, gid = parts->user.gid;
 
     expect_status(making, "the user", "Uid",
-                  text(making, "%u %u %u %u", uid, uid, uid, uid));
+                  dk_text(making, "%u %u %u %u", uid, uid, uid, uid));
     expect_status(making, "the group", "Gid",
-                  text(making, "%u %u %u %u", gid, gid, gid, gid));
+                  dk_text(making, "%u %u %u %u", gid, gid, gid, gid));
     capabilities(making, parts);
-    expect_status(making, "no_new_privs", "NoNewPrivs", "1");
+    expect_privilege(making, "no_new_privs", "NoNewPrivs", "1");
     expect_status(making, "seccomp", "Seccomp", "2");
     /* Ours by init, one by the engine, and the policy's own where it has one. */
-    if (site->has_filters)
+    if (site->has_filters && !making->gvisor)
         expect_status(making, "the number of seccomp filters", "Seccomp_filters",
                       blocked && blocked[0] ? "3" : "2");
-    expect(making, (struct nt_expect){ "the network", NT_CHECK_LOOPBACK,
-                                       "file /proc/net/dev", NULL, NULL });
-    if (site->boot_id[0])
+    dk_expect(making, (struct nt_expect){ "the network", NT_CHECK_LOOPBACK,
+                                          "file /proc/net/dev", NULL, NULL });
+    if (site->boot_id[0] && !making->gvisor)
         expect_text(making, kernels_id, "/proc/sys/kernel/random/boot_id",
                     site->boot_id);
     if (parts->plan->container.apparmor_profile)
         expect_text(making, "the AppArmor profile", "/proc/self/attr/current",
-                    text(making, "%s (enforce)",
-                         parts->plan->container.apparmor_profile));
+                    dk_text(making, "%s (enforce)",
+                            parts->plan->container.apparmor_profile));
 }
 
 /* As /proc/self/limits calls them. */
@@ -157,22 +124,23 @@ static const struct {
     { "sigpending", "Max pending signals" }, { "stack", "Max stack size" },
 };
 
-static void rlimits(struct making *making, const struct nacre_plan *plan)
+static void rlimits(struct dk_making *making, const struct nacre_plan *plan)
 {
+    const char *question = making->gvisor ? KERNELS_LIMITS : LIMITS;
     struct dk_ulimit ulimit;
 
     for (size_t n = 0; dk_create_ulimit(plan, n, &ulimit); n++)
         for (size_t i = 0; i < NACRE_COUNT(limit_keys); i++) {
             const char *key = limit_keys[i].key;
-            const char *planned = text(making, "%" PRIu64 " %" PRIu64, ulimit.soft,
-                                       ulimit.hard);
+            const char *planned = dk_text(making, "%" PRIu64 " %" PRIu64, ulimit.soft,
+                                          ulimit.hard);
 
             /* Whatever the policy says of core, init leaves none to a command. */
             if (strcmp(ulimit.name, "core") == 0)
                 planned = "0 0";
             if (strcmp(ulimit.name, limit_keys[i].name) == 0)
-                expect(making, (struct nt_expect){ key, NT_CHECK_LIMIT, LIMITS, key,
-                                                   planned });
+                dk_expect(making, (struct nt_expect){ key, NT_CHECK_LIMIT, question, key,
+                                                      planned });
         }
 }
 
@@ -183,7 +151,7 @@ static uint64_t pages(uint64_t bytes)
     return bytes & ~(uint64_t)(sysconf(_SC_PAGESIZE) - 1);
 }
 
-static void memory(struct making *making, const struct dk_parts *parts)
+static void memory(struct dk_making *making, const struct dk_parts *parts)
 {
     const struct nacre_plan *plan = parts->plan;
     uint64_t most = plan->limits.memory_bytes_max;
@@ -193,101 +161,176 @@ static void memory(struct making *making, const struct dk_parts *parts)
 
     if (most)
         expect_number(making, "the limit on memory",
-                      v2 ? CGROUP "/memory.max" : CGROUP "/memory/memory.limit_in_bytes",
+                      v2 ? "memory.max" : "memory/memory.limit_in_bytes",
                       pages(most));
     if (swap < most)
         swap = most;
     if (most && dk_site_says(parts->site, "SwapLimit"))
         expect_number(making, "the limit on swap",
-                      v2 ? CGROUP "/memory.swap.max"
-                         : CGROUP "/memory/memory.memsw.limit_in_bytes",
+                      v2 ? "memory.swap.max"
+                         : "memory/memory.memsw.limit_in_bytes",
                       v2 ? pages(swap - most) : pages(swap));
     if (reserved)
         expect_number(making, "the memory reserved",
-                      v2 ? CGROUP "/memory.low"
-                         : CGROUP "/memory/memory.soft_limit_in_bytes",
+                      v2 ? "memory.low"
+                         : "memory/memory.soft_limit_in_bytes",
                       pages(reserved));
 }
 
-static void cgroups(struct making *making, const struct dk_parts *parts)
+static void cgroups(struct dk_making *making, const struct dk_parts *parts)
 {
     const struct nacre_plan *plan = parts->plan;
     uint64_t quota = plan->container.cpus_nano / 10000; /* us in 100 ms */
     bool v2 = parts->site->is_cgroup2;
 
     memory(making, parts);
-    if (plan->limits.processes_max)
+    if (plan->limits.processes_max && !making->gvisor)
         expect_number(making, "the limit on processes",
-                      v2 ? CGROUP "/pids.max" : CGROUP "/pids/pids.max",
+                      v2 ? "pids.max" : "pids/pids.max",
                       plan->limits.processes_max + DK_PROCESSES_OURS);
     if (plan->limits.cpu_shares && !v2) /* v2's weight is the engine's own translation */
-        expect_number(making, "the share of the processors", CGROUP "/cpu/cpu.shares",
+        expect_number(making, "the share of the processors", "cpu/cpu.shares",
                       plan->limits.cpu_shares);
     if (quota && v2)
-        expect_text(making, "the number of processors", CGROUP "/cpu.max",
-                    text(making, "%" PRIu64 " 100000", quota));
+        expect_group(making, "the number of processors", "cpu.max",
+                    dk_text(making, "%" PRIu64 " 100000", quota));
     else if (quota)
-        expect_number(making, "the number of processors", CGROUP "/cpu/cpu.cfs_quota_us",
+        expect_number(making, "the number of processors", "cpu/cpu.cfs_quota_us",
                       quota);
     if (plan->container.cpuset)
-        expect_text(making, "the processors",
-                    v2 ? CGROUP "/cpuset.cpus" : CGROUP "/cpuset/cpuset.cpus",
+        expect_group(making, "the processors",
+                    v2 ? "cpuset.cpus" : "cpuset/cpuset.cpus",
                     plan->container.cpuset);
 }
 
 /* ---- what is mounted ---- */
 
-static void expect_mount(struct making *making, const char *target, const char *planned)
+static void expect_mount(struct dk_making *making, const char *target,
+                         const char *planned)
 {
-    expect(making, (struct nt_expect){ text(making, "the mount at %s", target),
-                                       NT_CHECK_MOUNT, MOUNTS, target, planned });
+    dk_expect(making, (struct nt_expect){ dk_text(making, "the mount at %s", target),
+                                          NT_CHECK_MOUNT, MOUNTS, target, planned });
 }
 
-static void tmpfs(struct making *making, const struct dk_order *order)
+static void tmpfs(struct dk_making *making, const struct dk_order *order)
 {
     struct dk_tmpfs item;
 
     for (size_t n = 0; dk_create_tmpfs(order, n, &item); n++) {
-        const char *bytes = "", *files = "";
+        const char *path, *mode = item.writable ? "rw" : "ro", *bytes = "", *files = "";
 
         if (!item.path[0])
             continue;
+        path = dk_text(making, "%s", item.path);
         if (item.bytes_max)
-            bytes = text(making, " bytes=%" PRIu64,
-                         (item.bytes_max + 4095) / 4096 * 4096);
+            bytes = dk_text(making, " bytes=%" PRIu64,
+                            (item.bytes_max + 4095) / 4096 * 4096);
         if (item.files_max)
-            files = text(making, " inodes=%" PRIu64, item.files_max);
-        expect_mount(making, text(making, "%s", item.path),
-                     text(making, "%s nosuid nodev type=tmpfs%s%s",
-                          item.writable ? "rw" : "ro", bytes, files));
+            files = dk_text(making, " inodes=%" PRIu64, item.files_max);
+        if (!making->gvisor) {
+            expect_mount(making, path,
+                         dk_text(making, "%s nosuid nodev type=tmpfs%s%s", mode, bytes,
+                                 files));
+            continue;
+        }
+        /* Its list of mounts tells sizes as they were written. */
+        expect_mount(making, path, dk_text(making, "%s type=tmpfs", mode));
+        dk_expect(making, (struct nt_expect){ dk_text(making, "the size of %s", path),
+                                              NT_CHECK_STAT,
+                                              dk_text(making, "stat %s", path), NULL,
+                                              bytes[0] ? bytes + 1 : "" });
     }
 }
 
-static void mounts(struct making *making, const struct dk_parts *parts,
-                   const struct dk_order *order)
+static void bound(struct dk_making *making, const struct dk_bind *bind,
+                  const char *planned)
 {
-    char *const *masked = parts->site->masked;
+    dk_expect(making, (struct nt_expect){ dk_text(making, BOUND "%s", bind->target),
+                                          NT_CHECK_STAT,
+                                          dk_text(making, "stat %s", bind->target), NULL,
+                                          planned });
+}
+
+/*
+ * gVisor numbers files itself.  A directory is known by a file that nacre makes in it for
+ * as long as the report takes, through the fd that it holds; a cover by being closed to
+ * all; init by having answered.
+ */
+static enum nacre_status know(struct dk_making *making, const struct dk_bind *bind,
+                              struct nacre_error *err)
+{
+    struct dk_report *report = making->report;
+    struct nt_nonce *nonce = NULL;
+    struct nt_nonce **grown;
+    struct stat info;
+    char shown[NACRE_SHOWN];
+    enum nacre_status status;
+
+    if (strcmp(bind->target, DK_INIT_TARGET) == 0)
+        return NACRE_OK;
+    if (bind->fd < 0) {
+        bound(making, bind, bind->is_dir ? "mode=40000" : "mode=100000");
+        return NACRE_OK;
+    }
+    (void)nacre_text_shown(shown, bind->target);
+    if (fstat(bind->fd, &info) != 0 || !S_ISDIR(info.st_mode))
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "%s is a file: with gVisor only a bind of a directory can be "
+                          "proved; change the runtime 'gvisor' to 'docker'",
+                          shown);
+    grown = realloc(report->nonces, (report->nonce_count + 1) * sizeof(*grown));
+    if (!grown)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container's report");
+    report->nonces = grown;
+    status = nt_nonce_make(making->state_dir, bind->fd, bind->target, &nonce, err);
+    if (status == NACRE_ERR_IO)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "mount '%s': with gVisor a bind is proved by a file that nacre "
+                          "makes in it for a moment, and it can't make one there: give "
+                          "it a directory that it may write to, or change the runtime "
+                          "'gvisor' to 'docker'",
+                          shown);
+    if (status != NACRE_OK)
+        return status;
+    report->nonces[report->nonce_count++] = nonce;
+    dk_expect(making, *nt_nonce_expect(nonce));
+    return NACRE_OK;
+}
+
+static enum nacre_status mounts(struct dk_making *making, const struct dk_parts *parts,
+                                const struct dk_order *order, struct nacre_error *err)
+{
+    char *const *masked = order->masked;
+    enum nacre_status status = NACRE_OK;
 
     expect_mount(making, "/", parts->plan->container.read_only_root ? "ro" : "rw");
-    for (size_t i = 0; i < order->bind_count; i++) {
+    for (size_t i = 0; i < order->bind_count && status == NACRE_OK; i++) {
         const struct dk_bind *bind = &order->binds[i];
 
         if (!bind->in_image)
             expect_mount(making, bind->target, bind->writable ? "rw" : "ro");
-        expect(making,
-               (struct nt_expect){ text(making, BOUND "%s", bind->target), NT_CHECK_STAT,
-                                   text(making, "stat %s", bind->target), NULL,
-                                   text(making, "device=%" PRIu64 " inode=%" PRIu64,
-                                        bind->device, bind->inode) });
+        if (making->gvisor)
+            status = know(making, bind, err);
+        else
+            bound(making, bind,
+                  dk_text(making, "device=%" PRIu64 " inode=%" PRIu64, bind->device,
+                       bind->inode));
     }
     tmpfs(making, order);
-    for (; *masked; masked++)
+    for (; masked && *masked; masked++)
         if (strncmp(*masked, "/sys/fs/", 8) != 0) /* filesystems come and go */
             expect_mount(making, *masked, "type=tmpfs");
+    return status;
+}
+
+/* Asked of the host, not of init. */
+static bool is_hosts(const struct nt_expect *row)
+{
+    return strncmp(row->question, HOSTS, strlen(HOSTS)) == 0;
 }
 
 /* Many rows ask the same; and what is there of the image is asked along. */
-static bool collect(struct making *making, const struct dk_parts *parts)
+static bool collect(struct dk_making *making, const struct dk_parts *parts)
 {
     struct dk_report *report = making->report;
     const struct dk_binds_input input = dk_parts_input(parts);
@@ -295,12 +338,15 @@ static bool collect(struct making *making, const struct dk_parts *parts)
 
     while (dk_binds_unknown(&input, extra))
         extra++;
-    report->questions = calloc(report->count + extra + 2, sizeof(*report->questions));
+    report->questions =
+        calloc(report->count + extra + 8, sizeof(*report->questions));
     if (!report->questions)
         return false;
     for (size_t i = 0; i < report->count; i++) {
         size_t k = 0;
 
+        if (is_hosts(&report->rows[i]))
+            continue;
         while (k < report->question_count &&
                strcmp(report->questions[k], report->rows[i].question) != 0)
             k++;
@@ -310,9 +356,11 @@ static bool collect(struct making *making, const struct dk_parts *parts)
     }
     for (size_t n = 0; n < extra; n++)
         report->questions[report->question_count++] =
-            text(making, "stat %s", dk_binds_unknown(&input, n));
+            dk_text(making, "stat %s", dk_binds_unknown(&input, n));
     if (parts->plan->container.selinux_label)
         report->questions[report->question_count++] = LABEL;
+    for (size_t n = 0; making->gvisor && dk_gvisor_questions[n]; n++)
+        report->questions[report->question_count++] = dk_gvisor_questions[n];
     return !making->failed;
 }
 
@@ -320,13 +368,18 @@ enum nacre_status dk_report_make(const struct dk_parts *parts,
                                  struct dk_report *ret_report, struct nacre_error *err)
 {
     NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
-    struct making making = { .report = &report };
+    struct dk_making making = { .report = &report,
+                             .gvisor = parts->plan->runtime == NACRE_RUNTIME_GVISOR,
+                             .state_dir = parts->site->options->state_dir };
     struct dk_order order = dk_parts_order(parts, NULL);
+    enum nacre_status status;
 
     process(&making, parts);
     rlimits(&making, parts->plan);
     cgroups(&making, parts);
-    mounts(&making, parts, &order);
+    status = mounts(&making, parts, &order, err);
+    if (status != NACRE_OK)
+        return status;
     if (making.failed || !collect(&making, parts))
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container's report");
     *ret_report = report;
@@ -444,11 +497,18 @@ static bool is_about_place(const struct nt_expect *row)
 }
 
 static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_box *box,
-                                   struct nacre_error *err)
+                                   const struct dk_group *group, struct nacre_error *err)
 {
     size_t count = 0;
     const char *answer = nt_box_answer(box, row->question, &count);
-    enum nacre_status status = nt_report_check(row, answer, count, err);
+    char said[DK_GROUP_TEXT];
+    enum nacre_status status;
+
+    if (is_hosts(row)) {
+        answer = group ? dk_group_read(group, row->question + strlen(HOSTS), said) : NULL;
+        count = answer ? strlen(answer) : 0;
+    }
+    status = nt_report_check(row, answer, count, err);
 
     return status != NACRE_OK && is_about_place(row)
                ? nacre_fail_context(err, DK_ELSEWHERE)
@@ -457,7 +517,7 @@ static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_
 
 enum nacre_status dk_report_judge(const struct dk_report *report,
                                   const struct dk_parts *parts, const struct nt_box *box,
-                                  struct nacre_error *err)
+                                  const struct dk_group *group, struct nacre_error *err)
 {
     const struct dk_order order = dk_parts_order(parts, NULL);
     const char *label = parts->plan->container.selinux_label;
@@ -465,8 +525,10 @@ enum nacre_status dk_report_judge(const struct dk_report *report,
     size_t count = 0, ignored;
     const char *said = nt_box_answer(box, STATUS, &count);
 
+    if (parts->plan->runtime == NACRE_RUNTIME_GVISOR)
+        status = dk_gvisor_prove(parts->site, box, err);
     for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
-        status = judge_row(&report->rows[i], box, err);
+        status = judge_row(&report->rows[i], box, group, err);
     if (status == NACRE_OK)
         status = judge_groups(parts, said, count, err);
     if (status == NACRE_OK)

@@ -1,6 +1,7 @@
 #ifndef DK_REPORT_H
 #define DK_REPORT_H
 
+#include "dk_group.h"
 #include "dk_parts.h"
 #include "nt_report.h"
 
@@ -14,6 +15,8 @@ struct dk_report {
     size_t count, room;
     const char **questions; /* NULL-terminated, each once */
     size_t question_count;
+    struct nt_nonce **nonces; /* on the host until the report is cleared */
+    size_t nonce_count;
     char **texts; /* owned: what rows and questions point to */
     size_t text_count, text_room;
 };
@@ -28,10 +31,12 @@ void dk_report_clear(struct dk_report *report);
     "the engine does not see the files that nacre sees (is it on another machine, " \
     "or nacre itself in a container?)"
 
-/* NACRE_ERR_UNAVAILABLE names what is not as planned. */
+/* NACRE_ERR_UNAVAILABLE names what is not as planned.  `group` is for a runtime that
+ * shows no cgroups inside, else NULL. */
 NACRE_MUST_CHECK enum nacre_status dk_report_judge(const struct dk_report *report,
                                                    const struct dk_parts *parts,
                                                    const struct nt_box *box,
+                                                   const struct dk_group *group,
                                                    struct nacre_error *err);
 
 /*

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dk_gvisor.h"
 #include "init_image.h"
 #include "nacre/hash.h"
 #include "nacre/text.h"
@@ -217,6 +218,7 @@ static void look_around(struct dk_site *site)
 
     site->is_cgroup2 = version && strcmp(version, "2") == 0;
     site->has_filters = counts_filters();
+    site->gvisor = dk_gvisor_runtime(site->info);
     read_line("/proc/sys/kernel/random/boot_id", site->boot_id, sizeof(site->boot_id));
     (void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &found);
     (void)snprintf(site->home, sizeof(site->home), "%s",

@@ -319,6 +319,7 @@ static bool move_lane(struct command *command, struct sandbox *sandbox, uint8_t 
 static void take_last_word(struct command *command, const struct shepherd_word *word)
 {
     command->spoken = true;
+    command->has_orphans = word->is_no_reaper;
     if (word->kind == SHEPHERD_REFUSED && !word->was_ordered) {
         command->refused = true;
         command->refusal = word->refusal;

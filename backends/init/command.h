@@ -43,6 +43,7 @@ struct command {
     bool started, spoken; /* STARTED was sent; the last word is known */
     bool refused;
     bool has_files;
+    bool has_orphans; /* whom its shepherd could not take: init ends them */
     struct exec_refusal refusal;
     uint64_t wall_ns; /* its deadline; 0: an order to end it was given */
     uint64_t grace_ns; /* when that order must have been followed */

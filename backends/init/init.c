@@ -161,6 +161,16 @@ static void clear_lost(struct command *command)
         command_cleared(command);
 }
 
+/* Those of a command whose shepherd is no reaper came to this process. */
+static void clear_orphans(struct command *command)
+{
+    command->has_orphans = false;
+    if (!init.sandbox.place.is_pid1 || count_commands() > 1)
+        init.failure = "this kernel has no subreapers, and two commands ran at once";
+    else if (!kill_everything())
+        init.failure = "not all that a command had started could be ended";
+}
+
 static void reap(void)
 {
     struct signalfd_siginfo info;
@@ -190,6 +200,8 @@ static void reap(void)
     for (size_t i = 0; i < CONFIG_COMMANDS_MAX && !init.failure; i++)
         if (init.commands[i].state == COMMAND_LOST)
             clear_lost(&init.commands[i]);
+        else if (init.commands[i].state == COMMAND_ENDED && init.commands[i].has_orphans)
+            clear_orphans(&init.commands[i]);
 }
 
 /* ---- frames of the owner: NULL, or what is wrong ---- */

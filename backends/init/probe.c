@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -96,8 +98,63 @@ static size_t answer_stat(const char *path)
         (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize, (uint64_t)fs.f_files);
 }
 
+static size_t add_limit(size_t used, rlim_t value)
+{
+    if (value == RLIM_INFINITY)
+        return used + (size_t)snprintf(text + used, sizeof(text) - used, " unlimited");
+    return used + (size_t)snprintf(text + used, sizeof(text) - used, " %" PRIu64,
+                                   (uint64_t)value);
+}
+
+static size_t answer_limits(void)
+{
+    static const struct {
+        int resource;
+        const char *name;
+    } rows[] = {
+        { RLIMIT_CPU, "Max cpu time" },        { RLIMIT_FSIZE, "Max file size" },
+        { RLIMIT_DATA, "Max data size" },      { RLIMIT_STACK, "Max stack size" },
+        { RLIMIT_CORE, "Max core file size" }, { RLIMIT_NPROC, "Max processes" },
+        { RLIMIT_NOFILE, "Max open files" },   { RLIMIT_MEMLOCK, "Max locked memory" },
+        { RLIMIT_AS, "Max address space" },
+    };
+    size_t used = 0;
+
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct rlimit limit;
+
+        if (getrlimit(rows[i].resource, &limit) < 0)
+            return error_text();
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", rows[i].name);
+        used = add_limit(used, limit.rlim_cur);
+        used = add_limit(used, limit.rlim_max);
+        text[used++] = '\n';
+    }
+    return used;
+}
+
+static size_t answer_privileges(void)
+{
+    int no_new = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+    uint64_t ambient = 0;
+
+    if (no_new < 0)
+        return error_text();
+    /* A kernel that does not know the call, or that number, has none. */
+    for (unsigned long number = 0; number < 64; number++)
+        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, number, 0, 0) > 0)
+            ambient |= UINT64_C(1) << number;
+    return (size_t)snprintf(text, sizeof(text),
+                            "NoNewPrivs:\t%d\nCapAmb:\t%016" PRIx64 "\n", no_new,
+                            ambient);
+}
+
 static size_t answer_to(const char *question)
 {
+    if (strcmp(question, "limits") == 0)
+        return answer_limits();
+    if (strcmp(question, "privileges") == 0)
+        return answer_privileges();
     if (strncmp(question, "file ", 5) == 0)
         return answer_file(question + 5);
     if (strncmp(question, "stat ", 5) == 0)

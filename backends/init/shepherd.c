@@ -75,8 +75,9 @@ static bool start(struct shepherd *shepherd, const struct exec_plan *plan,
     int ends[2];
 
     shepherd->signals = signals_take();
-    if (shepherd->signals < 0 || pipe2(ends, O_CLOEXEC) < 0 ||
-        prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+    shepherd->last.is_no_reaper = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0;
+    if ((shepherd->last.is_no_reaper && errno != EINVAL) || shepherd->signals < 0 ||
+        pipe2(ends, O_CLOEXEC) < 0) {
         refuse(shepherd, INIT_REFUSAL_FULL, errno, "shepherd");
         return false;
     }

@@ -8,7 +8,9 @@
 /*
  * A process between init and one command.  Whatever the command starts, and however it
  * detaches itself, falls back to the shepherd, which kills and reaps it when the command
- * has ended: so that what belongs to one command is never taken for another's.
+ * has ended: so that what belongs to one command is never taken for another's.  A kernel
+ * without subreapers (gVisor of 2022) gives them to init instead: there commands run one
+ * at a time.
  *
  * It is not dumpable and blocks every signal, but a guest has its uid and can still kill
  * or stop it; its socket is then at its end without a last word.
@@ -32,6 +34,7 @@ struct shepherd_word {
     int32_t wait_status;  /* of the command itself */
     uint32_t was_ordered; /* it lived when the order to end it came */
     uint32_t left_behind;
+    uint32_t is_no_reaper; /* its command's orphans are init's, who has to end them */
     uint64_t user_us, system_us, memory_bytes_peak;
     struct exec_refusal refusal;
 };

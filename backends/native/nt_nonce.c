@@ -1,73 +1,60 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "nacre/path.h"
+#include "nt_placeholders.h"
 #include "nt_report.h"
 
 #define NONCE_PREFIX ".nacre-nonce-"
+#define NONCE_MODE "mode=101600" /* a placeholder's */
 
 struct nt_nonce {
-    int dir_fd; /* ours; -1 until the file is there */
-    char name[sizeof(NONCE_PREFIX) + NACRE_HEX];
-    char content[NACRE_HEX];
+    struct nt_placeholders *held;
     char question[NACRE_PATH_MAX];
     struct nt_expect expect;
 };
 
-static enum nacre_status random_hex(char ret_hex[NACRE_HEX], struct nacre_error *err)
+static enum nacre_status hold(struct nt_nonce *nonce, const char *state_dir, int dir_fd,
+                              const char *name, struct nacre_error *err)
 {
-    struct nacre_digest random;
-    enum nacre_status status = nacre_random(random.bytes, sizeof(random.bytes), err);
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    enum nacre_status status = nt_placeholders_open(state_dir, &nonce->held, err);
 
     if (status == NACRE_OK)
-        (void)nacre_digest_hex(&random, ret_hex);
+        status = nt_placeholders_hold(nonce->held, dir_fd, name, false, &fd, err);
+    if (status == NACRE_OK && fd < 0) {
+        errno = EACCES;
+        return nacre_fail(err, NACRE_ERR_IO, "can't make a file to know a directory by");
+    }
     return status;
 }
 
-static enum nacre_status write_nonce(struct nt_nonce *nonce, struct nacre_error *err)
-{
-    /* Others may read it: who looks from inside the sandbox has another uid. */
-    NACRE_AUTO(nacre_fd_guard) int fd =
-        openat(nonce->dir_fd, nonce->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-                                               O_CLOEXEC, 0644);
-    size_t count = strlen(nonce->content);
-
-    if (fd < 0 || fchmod(fd, 0644) != 0 ||
-        write(fd, nonce->content, count) != (ssize_t)count)
-        return nacre_fail(err, NACRE_ERR_IO, "can't make a file to know a directory by");
-    return NACRE_OK;
-}
-
-enum nacre_status nt_nonce_make(int dir_fd, const char *guest_path,
+enum nacre_status nt_nonce_make(const char *state_dir, int dir_fd, const char *guest_path,
                                 struct nt_nonce **ret_nonce, struct nacre_error *err)
 {
     NACRE_AUTO(nt_nonce_guard) struct nt_nonce *nonce = calloc(1, sizeof(*nonce));
+    char name[sizeof(NONCE_PREFIX) + NACRE_HEX], hex[NACRE_HEX];
+    struct nacre_digest random;
     enum nacre_status status;
-    char hex[NACRE_HEX];
 
     if (!nonce)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a file to know a directory by");
-    nonce->dir_fd = -1;
-    status = random_hex(hex, err);
-    if (status == NACRE_OK)
-        status = random_hex(nonce->content, err);
+    status = nacre_random(random.bytes, sizeof(random.bytes), err);
     if (status != NACRE_OK)
         return status;
-    (void)snprintf(nonce->name, sizeof(nonce->name), NONCE_PREFIX "%s", hex);
-    if (snprintf(nonce->question, sizeof(nonce->question), "file %s/%s",
-                 strcmp(guest_path, "/") == 0 ? "" : guest_path, nonce->name) >=
+    (void)snprintf(name, sizeof(name), NONCE_PREFIX "%s",
+                   nacre_digest_hex(&random, hex));
+    if (snprintf(nonce->question, sizeof(nonce->question), "stat %s/%s",
+                 strcmp(guest_path, "/") == 0 ? "" : guest_path, name) >=
         (int)sizeof(nonce->question))
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the path of a bind");
-    nonce->expect = (struct nt_expect){ .what = nonce->question + strlen("file "),
-                                        .check = NT_CHECK_TEXT,
+    nonce->expect = (struct nt_expect){ .what = nonce->question + strlen("stat "),
+                                        .check = NT_CHECK_STAT,
                                         .question = nonce->question,
-                                        .planned = nonce->content };
-    nonce->dir_fd = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (nonce->dir_fd < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "can't open a bind's directory");
-    status = write_nonce(nonce, err);
+                                        .planned = NONCE_MODE };
+    status = hold(nonce, state_dir, dir_fd, name, err);
     if (status != NACRE_OK)
         return status;
     *ret_nonce = nt_nonce_take(&nonce);
@@ -83,9 +70,6 @@ void nt_nonce_free(struct nt_nonce *nonce)
 {
     if (!nonce)
         return;
-    if (nonce->dir_fd >= 0) {
-        (void)unlinkat(nonce->dir_fd, nonce->name, 0);
-        (void)close(nonce->dir_fd);
-    }
+    nt_placeholders_free(nonce->held);
     free(nonce);
 }

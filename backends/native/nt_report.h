@@ -54,11 +54,14 @@ NACRE_MUST_CHECK enum nacre_status nt_report_identity(int fd, char ret_words[NT_
 
 /*
  * The other proof that a bind is the directory which nacre holds, for where device and
- * inode can't be compared: a file of a random name and content, made through the fd.
- * Make it, ask its question, judge its row, free it.  A nonce that is freed is gone.
+ * inode can't be compared: an empty file of a random name, made through the fd.  Make it,
+ * ask its question, judge its row, free it.  A nonce that is freed is gone; that of an
+ * owner who dies goes as other placeholders do (nt_placeholders.h), by `state_dir`.
+ * NACRE_ERR_IO: no file can be made there.
  */
 struct nt_nonce;
-NACRE_MUST_CHECK enum nacre_status nt_nonce_make(int dir_fd, const char *guest_path,
+NACRE_MUST_CHECK enum nacre_status nt_nonce_make(const char *state_dir, int dir_fd,
+                                                 const char *guest_path,
                                                  struct nt_nonce **ret_nonce,
                                                  struct nacre_error *err);
 /* The row has the question; both live as long as the nonce. */

@@ -21,13 +21,13 @@ static void runtime(struct draft *draft)
     case NACRE_RUNTIME_WASMTIME:
     case NACRE_RUNTIME_NATIVE:
     case NACRE_RUNTIME_DOCKER:
+    case NACRE_RUNTIME_GVISOR:
         nacre_draft_add(draft, &decision);
         return;
     case NACRE_RUNTIME_APPLE_CONTAINER:
         WHAT(&decision, "runtime %s is not there on Linux", name);
         FIX(&decision, "change '%s' to 'docker'", name);
         break;
-    case NACRE_RUNTIME_GVISOR:
     case NACRE_RUNTIME_FIRECRACKER:
     case NACRE_RUNTIME_UNSET:
     case NACRE_RUNTIME_COUNT:

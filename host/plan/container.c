@@ -37,6 +37,52 @@ static void say(struct draft *draft, const char *rule, size_t item,
     nacre_draft_add(draft, &decision);
 }
 
+/* ---- with gVisor ---- */
+
+/* What its kernel would take and not do: why, or NULL. */
+static const char *not_with_gvisor(const char *rule, const char *text)
+{
+    static const struct {
+        const char *rule, *begins, *why;
+    } lines[] = {
+        { "container.apparmor_profile", "",
+          "gVisor puts no AppArmor profile around a command" },
+        { "container.selinux_label", "", "gVisor puts no SELinux label on a command" },
+        /* A runsc that keeps the root's changes in memory leaves none for an image. */
+        { "container.setup_command", "",
+          "with gVisor it can't be told whether an image keeps what it does" },
+#define NOT_HELD "gVisor's kernel does not hold this limit"
+        { "container.ulimits", "locks=", NOT_HELD },
+        { "container.ulimits", "msgqueue=", NOT_HELD },
+        { "container.ulimits", "sigpending=", NOT_HELD },
+#undef NOT_HELD
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(lines); i++)
+        if (strcmp(lines[i].rule, rule) == 0 &&
+            strncmp(text, lines[i].begins, strlen(lines[i].begins)) == 0)
+            return lines[i].why;
+    return NULL;
+}
+
+/* True: it was refused. */
+static bool refuse_with_gvisor(struct draft *draft, const char *rule, size_t item,
+                               const struct nacre_rule *said)
+{
+    struct nacre_decision decision = { .place = said->place };
+    const char *why = draft->policy->runtime == NACRE_RUNTIME_GVISOR
+                          ? not_with_gvisor(rule, said->text)
+                          : NULL;
+
+    if (!why)
+        return false;
+    nacre_rule_name(decision.rule, rule, item);
+    WHAT(&decision, "%s", why);
+    FIX(&decision, "remove this line, or change the runtime 'gvisor' to 'docker'");
+    nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+    return true;
+}
+
 /* ---- lines with one text ---- */
 
 static void image(struct draft *draft)
@@ -84,6 +130,8 @@ static void text_line(struct draft *draft, struct line line, bool good,
         refuse(draft, line.rule, 0, line.said->place, what, expected);
         return;
     }
+    if (refuse_with_gvisor(draft, line.rule, 0, line.said))
+        return;
     *ret_text = nacre_draft_copy(draft, line.said->text);
     draft->plan->required |= feature;
     say(draft, line.rule, 0, line.said->place, shown, wall);
@@ -127,8 +175,7 @@ static void texts(struct draft *draft)
               &plan->setup_command);
     text_line(draft, (struct line){ "container.cpuset", &rules->cpuset },
               nacre_container_is_cpuset(rules->cpuset.text), "give a list like 0-1,3",
-              NACRE_FEATURE_CPUSET, "cpuset cgroup, read back from inside",
-              &plan->cpuset);
+              NACRE_FEATURE_CPUSET, draft->walls->cpuset, &plan->cpuset);
 }
 
 /* ---- lines with a number ---- */
@@ -164,7 +211,7 @@ static void numbers(struct draft *draft)
 
     number_line(draft, "container.memory_swap", &rules->memory_swap,
                 "bytes of memory and swap together", NACRE_FEATURE_SWAP_LIMIT,
-                "memory cgroup, read back from inside", &plan->memory_swap_bytes);
+                draft->walls->memory, &plan->memory_swap_bytes);
     if (plan->memory_swap_bytes == 0)
         plan->memory_swap_bytes = memory;
     else if (plan->memory_swap_bytes < memory)
@@ -173,13 +220,13 @@ static void numbers(struct draft *draft)
                "raise it, or remove the line: then there is no swap");
     number_line(draft, "container.memory_reservation", &rules->memory_reservation,
                 "bytes of memory reserved", NACRE_FEATURE_MEMORY_RESERVATION,
-                "memory cgroup, read back from inside", &plan->memory_reservation_bytes);
+                draft->walls->memory, &plan->memory_reservation_bytes);
     if (plan->memory_reservation_bytes > memory)
         refuse(draft, "container.memory_reservation", 0, rules->memory_reservation.place,
                "more is reserved than there may be", "lower it below memory_mb");
     number_line(draft, "container.cpus", &rules->cpus_nano,
-                "billionths of a processor", NACRE_FEATURE_CPUS,
-                "cpu cgroup, read back from inside", &plan->cpus_nano);
+                "billionths of a processor", NACRE_FEATURE_CPUS, draft->walls->cpu,
+                &plan->cpus_nano);
     number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk",
                 NACRE_FEATURE_DISK,
                 "the driver's quota, or tmpfs sizes under a read-only root",
@@ -216,6 +263,8 @@ static void list(struct draft *draft, const struct nacre_container_list *kind,
             refuse(draft, kind->rule, i + 1, rules->items[i].place, what, kind->fix);
             continue;
         }
+        if (refuse_with_gvisor(draft, kind->rule, i + 1, &rules->items[i]))
+            continue;
         (*ret_texts)[used++] = nacre_draft_copy(draft, text);
         say(draft, kind->rule, i + 1, rules->items[i].place,
             nacre_text_shown(shown, text), kind->wall);

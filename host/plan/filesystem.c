@@ -65,8 +65,7 @@ static void say_warning(struct draft *draft)
 static void say_builtins(struct draft *draft)
 {
     size_t count;
-    const struct builtin *parts = nacre_builtins(draft->policy->level,
-                                                 draft->policy->filesystem.mode, &count);
+    const struct builtin *parts = nacre_builtins(draft->policy, &count);
 
     for (size_t i = 0; i < count; i++) {
         struct nacre_decision decision = {
@@ -137,8 +136,7 @@ static size_t count_denied(const struct candidates *list, size_t item,
 static bool has_part_below(const struct draft *draft, const char *path)
 {
     size_t count;
-    const struct builtin *parts = nacre_builtins(draft->policy->level,
-                                                 draft->policy->filesystem.mode, &count);
+    const struct builtin *parts = nacre_builtins(draft->policy, &count);
 
     for (size_t i = 0; i < count; i++)
         if (parts[i].read && parts[i].guest &&

@@ -61,6 +61,10 @@ static const struct {
         "change 'file-mount' to 'host-boundary'" } },
     { NACRE_FEATURE_TUNNEL_SCAN,
       { RULE_WAIVED_TUNNELS, "a tunnel is opaque", "leave the waiver out" } },
+    { NACRE_FEATURE_GVISOR,
+      { "runtime", "the engine has no runsc registered, and nothing else is gVisor",
+        "install Debian's package runsc and name it in the engine's daemon.json: "
+        "\"runtimes\": {\"runsc\": {\"path\": \"/usr/bin/runsc\"}}" } },
     { NACRE_FEATURE_WARM,
       { "request.scope", "no sandbox can be kept warm here",
         "give --scope run: a sandbox for each run" } },

@@ -110,6 +110,8 @@ static void scratch(struct draft *draft)
 
     if (!draft->walls->scratch)
         return;
+    if (draft->walls->scratch_unit)
+        WHAT(&decision, "%s", draft->walls->scratch_unit);
     WALL(&decision, draft->walls->scratch);
     draft->plan->limits.scratch_bytes_max = SCRATCH_BYTES_MAX;
     draft->plan->limits.scratch_files_max = SCRATCH_FILES_MAX;

@@ -45,6 +45,7 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_TUNNEL_SCAN, "tunnel-scan" },
         { NACRE_FEATURE_SECCOMP_PROFILE, "seccomp-profile" },
         { NACRE_FEATURE_DISK_OF_HOST, "disk-of-host" },
+        { NACRE_FEATURE_GVISOR, "gvisor" },
     };
 
     for (size_t i = 0; i < NACRE_COUNT(names); i++)
@@ -131,7 +132,7 @@ static enum nacre_status make(struct draft *draft, struct nacre_plan **ret_plan)
     if (!plan)
         return nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan");
     draft->plan = plan;
-    draft->walls = nacre_walls_of(draft->policy->level);
+    draft->walls = nacre_walls_of(draft->policy->level, draft->policy->runtime);
     plan->required = draft->walls->always;
     for (size_t i = 0; i < NACRE_COUNT(sections) && draft->status == NACRE_OK; i++)
         sections[i](draft);

@@ -98,42 +98,74 @@ static const struct walls process = {
     .scratch = "size of a tmpfs",
 };
 
+#define CONTAINER_FEATURES                                                          \
+    (NATIVE_ALWAYS | NATIVE_ASKED | FILES | OUTWARD | NACRE_FEATURE_CPUS |           \
+     NACRE_FEATURE_CPUSET | NACRE_FEATURE_SWAP_LIMIT |                               \
+     NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK | NACRE_FEATURE_DISK_IOPS | \
+     NACRE_FEATURE_DISK_IO_WEIGHT | NACRE_FEATURE_WARM)
+/* With any runtime of the engine. */
+#define CONTAINER_WORDS                                                             \
+    .network = "network none: the container has loopback alone",                     \
+    .door = "network none, with a door on loopback that init carries to the host",   \
+    .secret_files = "a tmpfs of the container, filled by init; nothing on disk",     \
+    .command = JUDGE_WALL,                                                           \
+    .deny = "nothing of the host; the root is read-only, only /tmp can be written",  \
+    .no_files = "no bind; read-only root",                                           \
+    .full = "the container's own root is writable; nothing of the host is added",    \
+    .tree = "writable root",                                                         \
+    .private_mount = "bind of a directory that nacre makes for it",                  \
+    .denied = COVER_WALL,                                                            \
+    .covers_root = true,                                                             \
+    .memory_unit = "MiB of memory, all processes together",                          \
+    .processes_unit = "processes and threads",                                       \
+    .open_files_unit = "open files a process",                                       \
+    .open_files = "RLIMIT_NOFILE",                                                   \
+    .time_unit = "ms of wall time",                                                  \
+    .time = INIT_TIME ", or the container is",                                       \
+    .output = INIT_OUTPUT,                                                           \
+    .scratch = "size of a tmpfs"
+
 static const struct walls container = {
-    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | OUTWARD | NACRE_FEATURE_CPUS |
-                NACRE_FEATURE_CPUSET | NACRE_FEATURE_SWAP_LIMIT |
-                NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK |
-                NACRE_FEATURE_DISK_IOPS | NACRE_FEATURE_DISK_IO_WEIGHT |
-                NACRE_FEATURE_APPARMOR | NACRE_FEATURE_SELINUX | NACRE_FEATURE_WARM,
+    .features = CONTAINER_FEATURES | NACRE_FEATURE_APPARMOR | NACRE_FEATURE_SELINUX |
+                NACRE_FEATURE_GVISOR,
     .always = NATIVE_ALWAYS,
     .level = "a native command in a container of the engine",
     .jail = "the engine's namespaces; no capabilities; seccomp; no-new-privileges; "
             "init's report compared line by line",
     .runtime = "the engine's API; never the docker program",
-    .network = "network none: the container has loopback alone",
-    .door = "network none, with a door on loopback that init carries to the host",
-    .secret_files = "a tmpfs of the container, filled by init; nothing on disk",
-    .command = JUDGE_WALL,
-    .deny = "nothing of the host; the root is read-only, only /tmp can be written",
-    .no_files = "no bind; read-only root",
-    .full = "the container's own root is writable; nothing of the host is added",
-    .tree = "writable root",
+    CONTAINER_WORDS,
     .mount = "bind; device and inode compared with a kept fd",
-    .private_mount = "bind of a directory that nacre makes for it",
-    .denied = COVER_WALL,
-    .covers_root = true,
-    .memory_unit = "MiB of memory, all processes together",
     .memory = "memory cgroup, read back from inside",
     .memory_default = "memory cgroup, read back from inside",
     .cpu = "cpu cgroup, read back from inside",
     .cpu_more = "cpu cgroup, read back from inside",
-    .processes_unit = "processes and threads",
+    .cpuset = "cpuset cgroup, read back from inside",
     .processes = "pids cgroup, read back from inside",
-    .open_files_unit = "open files a process",
-    .open_files = "RLIMIT_NOFILE",
-    .time_unit = "ms of wall time",
-    .time = INIT_TIME ", or the container is",
-    .output = INIT_OUTPUT,
-    .scratch = "size of a tmpfs",
+};
+
+/*
+ * gVisor drops the seccomp profile that the engine gives it, has no cgroups inside and
+ * numbers files of its own making.  A pids cgroup would count the sentry's own threads,
+ * and reaching it would be the end of the whole sandbox.
+ */
+static const struct walls gvisor = {
+    .features = CONTAINER_FEATURES | NACRE_FEATURE_GVISOR,
+    .always = NATIVE_ALWAYS | NACRE_FEATURE_GVISOR,
+    .level = "a native command in a container of the engine, with gVisor's kernel",
+    .jail = "gVisor's kernel in user space; no capabilities; init's seccomp (the "
+            "engine's is ignored); init's report compared",
+    .runtime = "runsc, registered at the engine; proved from inside, never another",
+    CONTAINER_WORDS,
+    .mount = "bind; a nonce file written through a kept fd is read back from inside",
+    .memory = "memory cgroup around gVisor, read back on the host; over it, all of the "
+              "sandbox ends",
+    .memory_default = "memory cgroup around gVisor, read back on the host; over it, all "
+                      "of the sandbox ends",
+    .cpu = "cpu cgroup around gVisor, read back on the host",
+    .cpu_more = "cpu cgroup around gVisor, read back on the host",
+    .cpuset = "cpuset cgroup around gVisor, read back on the host",
+    .processes = "RLIMIT_NPROC by gVisor's kernel; never a pids cgroup",
+    .scratch_unit = "256 MiB in private directories together; gVisor counts no files",
 };
 
 static const struct walls none = {
@@ -157,13 +189,14 @@ static const struct walls none = {
     .output = INIT_OUTPUT,
 };
 
-const struct walls *nacre_walls_of(enum nacre_level level)
+const struct walls *nacre_walls_of(enum nacre_level level, enum nacre_runtime runtime)
 {
     switch (level) {
     case NACRE_LEVEL_NONE: return &none;
     case NACRE_LEVEL_PROCESS: return &process;
     case NACRE_LEVEL_WASM: return &wasm;
     case NACRE_LEVEL_CONTAINER:
+        return runtime == NACRE_RUNTIME_GVISOR ? &gvisor : &container;
     case NACRE_LEVEL_VM: /* refused: these are only the words around the refusal */
         return &container;
     case NACRE_LEVEL_UNSET:
@@ -187,7 +220,8 @@ bool nacre_path_is_kernels(const char *path)
 
 uint32_t nacre_level_features(enum nacre_level level)
 {
-    return level == NACRE_LEVEL_VM ? 0 : nacre_walls_of(level)->features;
+    return level == NACRE_LEVEL_VM ? 0
+                                   : nacre_walls_of(level, NACRE_RUNTIME_UNSET)->features;
 }
 
 /* ---- what is there anyway ---- */
@@ -250,22 +284,47 @@ static const struct builtin container_full_parts[] = {
       "a layer of its own" },
 };
 
-const struct builtin *nacre_builtins(enum nacre_level level,
-                                     enum nacre_filesystem_mode mode, size_t *ret_count)
-{
-    bool full = mode == NACRE_FILESYSTEM_FULL;
+#define GVISOR_KERNEL                                                              \
+    { "/proc", true, false, "/proc of gVisor's kernel, which knows this sandbox alone", \
+      "gVisor's own" },                                                            \
+    { "/sys", true, false, "/sys of gVisor's kernel",                              \
+      "gVisor's own; nothing of the host" },                                       \
+    { "/dev", true, true, "/dev of gVisor's kernel: no device of the host",        \
+      "gVisor's own; mknod refused" },                                             \
+    TMP_ROW
 
-    if (level == NACRE_LEVEL_PROCESS) {
-        *ret_count = full ? NACRE_COUNT(process_full_parts) : NACRE_COUNT(process_parts);
-        return full ? process_full_parts : process_parts;
-    }
-    if (level == NACRE_LEVEL_CONTAINER) {
-        *ret_count = full ? NACRE_COUNT(container_full_parts)
-                          : NACRE_COUNT(container_parts);
-        return full ? container_full_parts : container_parts;
-    }
-    *ret_count = 0;
-    return NULL;
+static const struct builtin gvisor_parts[] = {
+    GVISOR_KERNEL,
+    { NULL, true, false, "the image's own files, read-only", "read-only root" },
+};
+
+static const struct builtin gvisor_full_parts[] = {
+    GVISOR_KERNEL,
+    { NULL, true, true, "the image's own files; changes go with the container",
+      "a layer of its own" },
+};
+
+const struct builtin *nacre_builtins(const struct nacre_policy *policy,
+                                     size_t *ret_count)
+{
+    static const struct {
+        const struct builtin *parts;
+        size_t count;
+    } rows[][2] = { /* by whether the mode of the files is full */
+#define ROW(parts) { parts, NACRE_COUNT(parts) }
+        { ROW(process_parts), ROW(process_full_parts) },
+        { ROW(container_parts), ROW(container_full_parts) },
+        { ROW(gvisor_parts), ROW(gvisor_full_parts) },
+#undef ROW
+    };
+    bool full = policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
+    size_t row = policy->level == NACRE_LEVEL_PROCESS ? 0
+                 : policy->level != NACRE_LEVEL_CONTAINER ? NACRE_COUNT(rows)
+                 : policy->runtime == NACRE_RUNTIME_GVISOR ? 2
+                                                           : 1;
+
+    *ret_count = row < NACRE_COUNT(rows) ? rows[row][full].count : 0;
+    return row < NACRE_COUNT(rows) ? rows[row][full].parts : NULL;
 }
 
 bool nacre_builtin_holds(const struct builtin *part, const char *guest)
@@ -281,8 +340,7 @@ const struct builtin *nacre_builtin_at(const struct nacre_policy *policy,
                                        const char *guest)
 {
     size_t count;
-    const struct builtin *parts =
-        nacre_builtins(policy->level, policy->filesystem.mode, &count);
+    const struct builtin *parts = nacre_builtins(policy, &count);
 
     for (size_t i = 0; i < count; i++)
         if (!parts[i].guest || nacre_path_is_below(guest, parts[i].guest, NULL))

@@ -4,8 +4,9 @@
 #include "nacre/plan.h"
 
 /*
- * What differs from level to level: the words for each line of a policy and what
- * enforces it.  Private to host/plan; the sections read a row and know no level.
+ * What differs from level to level, and with gVisor from container to container: the
+ * words for each line of a policy and what enforces it.  Private to host/plan; the
+ * sections read a row and know no level.
  */
 struct walls {
     uint32_t features; /* what an executor of this level can be asked for */
@@ -30,14 +31,15 @@ struct walls {
     const char *memory_default_unit, *memory_default; /* where no line asks for it; of
                                                          the unit, NULL: the same */
     const char *cpu, *cpu_more; /* up to an ordinary share, and beyond it */
+    const char *cpuset;         /* where there may be one */
     const char *processes_unit, *processes;
     const char *open_files_unit, *open_files;
     const char *time_unit, *time;
     const char *output;
-    const char *scratch;
+    const char *scratch, *scratch_unit; /* of the unit, NULL: bytes and files */
 };
 
-const struct walls *nacre_walls_of(enum nacre_level level);
+const struct walls *nacre_walls_of(enum nacre_level level, enum nacre_runtime runtime);
 
 /* Not WebAssembly: commands run there. */
 bool nacre_level_is_native(enum nacre_level level);
@@ -52,9 +54,9 @@ struct builtin {
     const char *what, *mechanism;
     const char *const *names; /* the only ones in it, NULL-terminated; NULL: any */
 };
-/* The rows of a level in a mode of its files; *ret_count may be 0. */
-const struct builtin *nacre_builtins(enum nacre_level level,
-                                     enum nacre_filesystem_mode mode, size_t *ret_count);
+/* The rows of a level and a mode of its files; *ret_count may be 0. */
+const struct builtin *nacre_builtins(const struct nacre_policy *policy,
+                                     size_t *ret_count);
 /* Does it hold anything at, below or above `guest`?  A made /etc has few files. */
 bool nacre_builtin_holds(const struct builtin *part, const char *guest);
 /* The one that `guest` (absolute, normalised) lies in, or NULL. */

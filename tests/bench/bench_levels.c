@@ -210,6 +210,25 @@ static void measure_fresh(char **words, uint32_t count)
     measure_sides(sides, NACRE_COUNT(sides), NULL, words + 2, 1, count);
 }
 
+static void measure_gvisor_warm(char **words, uint32_t count)
+{
+    struct side sides[] = {
+        { .row = "gvisor.warm", .policy_path = words[0], .image = words[1],
+          .session = "bench" },
+    };
+
+    measure_sides(sides, NACRE_COUNT(sides), NULL, words + 2, 1, count);
+}
+
+static void measure_gvisor_fresh(char **words, uint32_t count)
+{
+    struct side sides[] = {
+        { .row = "gvisor.fresh", .policy_path = words[0], .image = words[1] },
+    };
+
+    measure_sides(sides, NACRE_COUNT(sides), NULL, words + 2, 1, count);
+}
+
 static void clean_up(void)
 {
     struct nacre_error err;
@@ -228,6 +247,8 @@ int main(int argc, char **argv)
         { "process", "POLICY POLICY-WITH-LIMITS", 2, measure_process },
         { "warm", "POLICY IMAGE CONTAINER", 3, measure_warm },
         { "fresh", "POLICY IMAGE", 2, measure_fresh },
+        { "gvisor-warm", "POLICY IMAGE", 2, measure_gvisor_warm },
+        { "gvisor-fresh", "POLICY IMAGE", 2, measure_gvisor_fresh },
     };
 
     (void)snprintf(directory, sizeof(directory), "%s/nacre-bench-XXXXXX",

@@ -57,6 +57,8 @@ static const struct row container_rows[] = {
     { "fresh.nacre", "of its own: nacre, from the library" },
     { "fresh.program", "of its own: nacre run" },
     { "fresh.docker.run", "of its own: docker run --rm" },
+    { "gvisor.warm", "warm: nacre with gVisor, from the library" },
+    { "gvisor.fresh", "of its own: nacre with gVisor, from the library" },
     { 0 }
 };
 
@@ -73,6 +75,8 @@ static const struct row level_rows[] = {
     { "warm.program", "`container`: a warm one, `nacre exec --session`" },
     { "fresh.nacre", "`container`: a fresh one, from the library" },
     { "fresh.program", "`container`: a fresh one, `nacre run`" },
+    { "gvisor.warm", "`container` with `gvisor`: a warm one, from the library" },
+    { "gvisor.fresh", "`container` with `gvisor`: a fresh one, from the library" },
     { 0 }
 };
 

@@ -157,10 +157,22 @@ static void with_no_limits(struct nacre_plan *plan, struct dk_order *order)
     plan->limits.cpu_shares = 0;
 }
 
+static void with_gvisor(struct nacre_plan *plan, struct dk_order *order)
+{
+    plan->runtime = NACRE_RUNTIME_GVISOR;
+    order->runtime = "runsc";
+}
+
 static const struct {
     void (*change)(struct nacre_plan *plan, struct dk_order *order);
     const char *field, *golden; /* NULL: it is not there */
 } rows[] = {
+    { with_gvisor, "Runtime", "\"runsc\"" },
+    { with_gvisor, "PidsLimit", NULL }, /* reaching it would be the end of gVisor */
+    { with_gvisor, "Memory", "67108864" },
+    { with_gvisor, "Tmpfs", /* it counts no files */
+      "{\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,uid=1000,gid=1001,"
+      "mode=700\"}" },
     { with_tmpfs, "Tmpfs",
       "{\"/run\":\"rw,nosuid,nodev,uid=1000,gid=1001,size=3m,mode=755,noexec\","
       "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,nr_inodes=1000,uid=1000,"

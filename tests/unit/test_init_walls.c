@@ -314,6 +314,45 @@ static void questions_are_answered_from_within_the_walls(void **state)
     assert_int_equal(owner_close(owner), 0);
 }
 
+/* Not every kernel has the files that say it. */
+static void the_kernel_is_asked_for_limits_and_privileges(void **state)
+{
+    struct owner *owner = owner_open(OWNER_PID1);
+    struct init_config config = owner_config_plain();
+    const char *questions[] = { "limits", "file /proc/self/limits", "privileges",
+                                "file /proc/self/status", "limits x" };
+    static const char *const limits[] = { "Max open files", "Max core file size",
+                                          "Max processes", "Max stack size" };
+    char *said[5];
+
+    (void)state;
+    config.questions = questions;
+    config.question_count = NACRE_COUNT(questions);
+    owner_configure(owner, &config);
+    assert_true(owner->is_reported);
+    for (size_t i = 0; i < NACRE_COUNT(said); i++)
+        said[i] = owner_answer(owner, questions[i], NULL);
+    for (size_t i = 0; i < NACRE_COUNT(limits); i++) {
+        char soft[2][32], hard[2][32];
+
+        for (size_t k = 0; k < 2; k++) {
+            const char *line = strstr(said[k], limits[i]);
+
+            assert_non_null(line);
+            assert_int_equal(sscanf(line + strlen(limits[i]), "%31s %31s", soft[k],
+                                    hard[k]), 2);
+        }
+        assert_string_equal(soft[0], soft[1]);
+        assert_string_equal(hard[0], hard[1]);
+    }
+    assert_string_equal(said[2], "NoNewPrivs:\t1\nCapAmb:\t0000000000000000\n");
+    assert_non_null(strstr(said[3], "NoNewPrivs:\t1\n"));
+    assert_string_equal(said[4], "error EINVAL");
+    for (size_t i = 0; i < NACRE_COUNT(said); i++)
+        free(said[i]);
+    assert_int_equal(owner_close(owner), 0);
+}
+
 static void a_report_beyond_its_ceiling_is_a_failure(void **state)
 {
     struct owner *owner = owner_open(OWNER_CHILD);
@@ -367,6 +406,8 @@ int main(void)
         cmocka_unit_test(the_second_filter_holds_for_every_command),
         cmocka_unit_test(level_none_has_a_deadline_and_no_walls),
         cmocka_unit_test_setup(questions_are_answered_from_within_the_walls, scene_clear),
+        cmocka_unit_test_setup(the_kernel_is_asked_for_limits_and_privileges,
+                               scene_clear),
         cmocka_unit_test_setup(a_report_beyond_its_ceiling_is_a_failure, scene_clear),
         cmocka_unit_test_setup(kills_for_memory_are_counted_while_a_command_runs,
                                scene_clear),

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "box_scene.h"
 #include "nt_report.h"
@@ -231,41 +232,73 @@ static void a_bind_is_known_by_what_the_fd_holds(void **state)
     assert_int_equal(nt_report_identity(-1, words_of, &err), NACRE_ERR_IO);
 }
 
+/* As init answers for what lies at `name`. */
+static int answer_for(const char *name, char ret_answer[128])
+{
+    struct stat info;
+
+    if (lstat(name, &info) != 0)
+        return snprintf(ret_answer, 128, "error ENOENT");
+    return snprintf(ret_answer, 128, "1 2 %o %u %u 3 0 4 5", info.st_mode, info.st_uid,
+                    info.st_gid);
+}
+
 static void a_nonce_is_seen_by_who_sees_the_directory(void **state)
 {
     struct nt_nonce *nonce = NULL;
     const struct nt_expect *expect;
-    int fd = open(scene_top, O_PATH | O_CLOEXEC), fds = scene_fds();
-    char bytes[128];
-    const char *name;
-    ssize_t count;
-    int file;
+    int fd = open(scene_top, O_PATH | O_CLOEXEC), fds = scene_fds(), count;
+    char answer[128], name[128], state_dir[NACRE_PATH_MAX];
 
     (void)state;
-    assert_int_equal(nt_nonce_make(fd, "/w", &nonce, &err), NACRE_OK);
+    (void)scene_path(state_dir, "state");
+    assert_int_equal(mkdir(state_dir, 0700), 0);
+    assert_int_equal(nt_nonce_make(state_dir, fd, "/w", &nonce, &err), NACRE_OK);
     expect = nt_nonce_expect(nonce);
-    assert_int_equal(strncmp(expect->question, "file /w/.nacre-nonce-", 21), 0);
-    name = expect->question + strlen("file /w/");
-    file = open(name, O_RDONLY | O_CLOEXEC);
-    count = read(file, bytes, sizeof(bytes));
-    assert_int_equal(count, 64);
-    (void)close(file);
-    assert_int_equal(nt_report_check(expect, bytes, (size_t)count, &err), NACRE_OK);
-    bytes[0] ^= 1;
-    assert_int_equal(nt_report_check(expect, bytes, (size_t)count, &err),
+    assert_int_equal(strncmp(expect->question, "stat /w/.nacre-nonce-", 21), 0);
+    (void)snprintf(name, sizeof(name), "%s", expect->question + strlen("stat /w/"));
+    assert_int_equal(strlen(name), strlen(".nacre-nonce-") + 64);
+    count = answer_for(name, answer);
+    assert_int_equal(nt_report_check(expect, answer, (size_t)count, &err), NACRE_OK);
+    /* Another file of that name is none, nor is another name. */
+    assert_int_equal(chmod(name, 0644), 0);
+    count = answer_for(name, answer);
+    assert_int_equal(nt_report_check(expect, answer, (size_t)count, &err),
                      NACRE_ERR_UNAVAILABLE);
-    assert_int_equal(nt_report_check(expect, "error ENOENT", 12, &err),
+    assert_int_equal(chmod(name, 01600), 0);
+    count = answer_for("state/nothing", answer);
+    assert_int_equal(nt_report_check(expect, answer, (size_t)count, &err),
                      NACRE_ERR_UNAVAILABLE);
-    (void)snprintf(bytes, sizeof(bytes), "%s", name);
     nt_nonce_free(nonce);
-    assert_false(scene_has(bytes));
+    assert_false(scene_has(name));
     assert_int_equal(scene_fds(), fds);
 
-    assert_int_equal(nt_nonce_make(fd, "/", &nonce, &err), NACRE_OK);
-    assert_int_equal(strncmp(nt_nonce_expect(nonce)->question, "file /.nacre", 12), 0);
+    assert_int_equal(nt_nonce_make(state_dir, fd, "/", &nonce, &err), NACRE_OK);
+    assert_int_equal(strncmp(nt_nonce_expect(nonce)->question, "stat /.nacre", 12), 0);
     nt_nonce_free(nonce);
+    assert_int_not_equal(nt_nonce_make(state_dir, -1, "/w", &nonce, &err), NACRE_OK);
     (void)close(fd);
-    assert_int_equal(nt_nonce_make(-1, "/w", &nonce, &err), NACRE_ERR_IO);
+}
+
+static void the_nonce_of_an_owner_that_died_goes_with_the_next(void **state)
+{
+    int fd = open(scene_top, O_PATH | O_CLOEXEC), status;
+    char state_dir[NACRE_PATH_MAX];
+    struct nt_nonce *nonce = NULL;
+    pid_t pid;
+
+    (void)state;
+    (void)scene_path(state_dir, "state");
+    pid = fork();
+    if (pid == 0)
+        _exit(nt_nonce_make(state_dir, fd, "/w", &nonce, &err) == NACRE_OK ? 7 : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    assert_int_equal(system("ls -A | grep -q nonce"), 0);
+    assert_int_equal(nt_nonce_make(state_dir, fd, "/w", &nonce, &err), NACRE_OK);
+    nt_nonce_free(nonce);
+    assert_int_not_equal(system("ls -A | grep -q nonce"), 0);
+    (void)close(fd);
 }
 
 int main(void)
@@ -277,6 +310,7 @@ int main(void)
         cmocka_unit_test(every_row_is_judged),
         cmocka_unit_test(a_bind_is_known_by_what_the_fd_holds),
         cmocka_unit_test(a_nonce_is_seen_by_who_sees_the_directory),
+        cmocka_unit_test(the_nonce_of_an_owner_that_died_goes_with_the_next),
     };
 
     return cmocka_run_group_tests_name("nt_report", tests, scene_enter, scene_leave);

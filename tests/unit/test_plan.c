@@ -169,10 +169,6 @@ static const struct {
     { LEVEL("vm"), NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable", "level", 6, 10,
       "level vm comes later: it has no executor in this build; change 'vm' to "
       "'container'" },
-    { LEVEL("container") "  runtime: gvisor\n", NULL, NACRE_ERR_UNAVAILABLE,
-      "not-enforceable", "runtime", 7, 12,
-      "runtime gvisor comes later: it has no executor in this build; change 'gvisor' to "
-      "'docker' at level container" },
     { LEVEL("container") "  runtime: apple-container\n", NULL, NACRE_ERR_UNAVAILABLE,
       "not-enforceable", "runtime", 7, 12,
       "runtime apple-container is not there on Linux; change 'apple-container' to "

@@ -260,6 +260,84 @@ static void what_would_open_a_container_is_refused_by_name(void **state)
     }
 }
 
+/* ---- with gVisor ---- */
+
+static void gvisor_is_planned_with_its_own_walls(void **state)
+{
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+        policy_in("container\n  runtime: gvisor", NULL);
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *plain =
+        policy_in("container", NULL);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *other = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(
+        nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan, denials, &err),
+        NACRE_OK);
+    assert_int_equal(
+        nacre_plan_make(plain, &(struct nacre_request){ 0 }, &other, denials, &err),
+        NACRE_OK);
+    assert_int_equal(plan->runtime, NACRE_RUNTIME_GVISOR);
+    assert_int_equal(plan->required, other->required | NACRE_FEATURE_GVISOR);
+    assert_memory_not_equal(&plan->digest, &other->digest, sizeof(plan->digest));
+    /* No other line of a policy takes its place, and no caller can go without. */
+    assert_null(nacre_waiver_name(NACRE_FEATURE_GVISOR));
+    nacre_plan_deny(plan, ~(uint32_t)NACRE_FEATURE_GVISOR, denials);
+    assert_int_equal(denials->denials_seen, 1);
+    assert_string_equal(denials->denials[0].rule, "runtime");
+    assert_int_equal(denials->denials[0].place.line, 7);
+    assert_non_null(strstr(denials->denials[0].fix, "package runsc"));
+}
+
+static const struct {
+    const char *name, *value;
+} not_with_gvisor[] = {
+    { "apparmor_profile", "docker-nacre" }, { "selinux_label", "type:container_t" },
+    { "setup_command", "apt-get install -y jq" }, { "ulimits", "locks=5" },
+    { "ulimits", "msgqueue=5:6" }, { "ulimits", "sigpending=5" },
+};
+
+static void what_gvisor_would_take_and_not_do_is_refused(void **state)
+{
+    static const struct nacre_request nothing = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(not_with_gvisor); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_in("container\n  runtime: gvisor", NULL);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+
+        set(policy, not_with_gvisor[i].name, not_with_gvisor[i].value);
+        assert_int_equal(nacre_plan_make(policy, &nothing, &plan, denials, &err),
+                         NACRE_ERR_UNAVAILABLE);
+        assert_null(plan);
+        assert_int_equal(denials->denials_seen, 1);
+        assert_string_equal(denials->denials[0].code, "not-enforceable");
+        assert_non_null(strstr(denials->denials[0].text, "gVisor"));
+        assert_int_equal(denials->denials[0].place.line, LINE);
+    }
+    for (size_t i = 0; i < NACRE_COUNT(granted); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_in("container\n  runtime: gvisor", granted[i].mode);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+        bool refused_here = false;
+
+        for (size_t k = 0; k < 3; k++) /* the texts, whatever they say */
+            refused_here |= strcmp(granted[i].name, not_with_gvisor[k].name) == 0;
+        set(policy, granted[i].name, granted[i].value);
+        assert_int_equal(nacre_plan_make(policy, &nothing, &plan, denials, &err) ==
+                             NACRE_OK,
+                         !refused_here);
+    }
+}
+
 static void at_another_level_none_of_it_is_passed_over(void **state)
 {
     static const char *const levels[] = { "process", "wasm" };
@@ -335,6 +413,8 @@ int main(void)
         cmocka_unit_test(
             each_setting_is_granted_with_its_feature_and_changes_the_digest),
         cmocka_unit_test(what_would_open_a_container_is_refused_by_name),
+        cmocka_unit_test(gvisor_is_planned_with_its_own_walls),
+        cmocka_unit_test(what_gvisor_would_take_and_not_do_is_refused),
         cmocka_unit_test(at_another_level_none_of_it_is_passed_over),
         cmocka_unit_test(a_request_names_an_image_only_where_the_policy_names_none),
         cmocka_unit_test(container_planning_survives_every_allocation_failure),

@@ -124,6 +124,7 @@ enum nacre_feature {
                                                 nacre's own filter holds */
     NACRE_FEATURE_DISK_OF_HOST   = 1 << 29, /* a bound on directories of the host's that
                                                a guest writes to: nobody has it */
+    NACRE_FEATURE_GVISOR         = 1 << 30, /* a container with a kernel of its own */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 

@@ -1,0 +1,31 @@
+#ifndef DK_GROUP_H
+#define DK_GROUP_H
+
+#include "dk_api.h"
+
+/*
+ * The cgroups of a container as the host has them, for a runtime that shows none inside.
+ * Found by the process that the engine names, and only believed if they are called by the
+ * container's id: an engine that names another process names other groups.
+ */
+struct dk_group;
+
+/* The container has been started.  NACRE_ERR_UNAVAILABLE: they are not seen from here. */
+NACRE_MUST_CHECK enum nacre_status dk_group_open(struct dk_client *client, const char *id,
+                                                 bool is_cgroup2,
+                                                 struct dk_group **ret_group,
+                                                 struct nacre_error *err);
+void dk_group_free(struct dk_group *group); /* accepts NULL */
+NACRE_OWNED(dk_group)
+
+/* What `file` says ("memory/memory.limit_in_bytes"; v2 has no controller in front), with
+ * a terminator; "error ..." where it can't be read. */
+#define DK_GROUP_TEXT 256
+const char *dk_group_read(const struct dk_group *group, const char *file,
+                          char ret_text[DK_GROUP_TEXT]);
+
+/* How often the kernel has killed in it for memory so far.  The group goes with its last
+ * process, and nobody can tell then: what was seen last is told.  For any thread. */
+uint64_t dk_group_kills(struct dk_group *group);
+
+#endif

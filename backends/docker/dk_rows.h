@@ -1,0 +1,21 @@
+#ifndef DK_ROWS_H
+#define DK_ROWS_H
+
+#include "dk_report.h"
+
+/* A report in the making: the first failure, which is want of memory, sticks. */
+struct dk_making {
+    struct dk_report *report;
+    bool gvisor;
+    const char *state_dir;
+    bool failed;
+};
+
+/* Kept as long as the report; "" after a failure. */
+const char *dk_text(struct dk_making *making, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* One more row; what it points to lives as long as the report. */
+void dk_expect(struct dk_making *making, struct nt_expect row);
+
+#endif
