@@ -125,6 +125,7 @@ def main():
         os.chmod(script, 0o666)  # a test may change it, as whatever user it runs
         files = os.path.join(directory, "files")
         os.mkdir(files)
+        os.chmod(files, 0o1777)  # whoever tests, serves
         make_network()
         authority = Authority(os.path.join(directory, "ca"))
         make_files(directory, authority)
