@@ -352,11 +352,12 @@ static enum nacre_status explain_session(struct explain *explain, struct nacre_e
     json_t *told = NULL;
     enum nacre_status status = NACRE_OK;
 
-    if (tool && !explain->args->json &&
-        cli_explain_call(explain->engine, &call, &why) == NACRE_OK)
-        (void)putchar('\n');
     if (tool)
         status = cli_explain_call_json(explain->engine, &call, &told, err);
+    /* That it may not be called is told at the end, with the session's other lines. */
+    if (json_is_true(json_object_get(told, "runs")) && !explain->args->json &&
+        cli_explain_call(explain->engine, &call, &why) == NACRE_OK)
+        (void)putchar('\n');
     if (status == NACRE_OK || status == NACRE_ERR_NOT_FOUND || status == NACRE_ERR_USAGE)
         status = cli_explain_session(explain->session, explain->plan, executor, tool,
                                      told, explain->args->json, err);
