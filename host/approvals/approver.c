@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@
 
 #include "nacre/clock.h"
 #include "nacre/own.h"
+#include "nacre/spawn.h"
 
 extern char **environ;
 
@@ -52,29 +52,18 @@ static int request_fd(const struct nacre_approval_ask *ask, struct nacre_error *
 static int start(char *const *command, int input_fd, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
+    const struct nacre_spawn approver = { .program = command[0], .argv = command,
+                                          .environment = environ, .actions = &actions };
     int failed = posix_spawn_file_actions_init(&actions);
 
     if (failed)
         return failed;
-    failed = posix_spawnattr_init(&attributes);
-    if (!failed) {
-        (void)sigemptyset(&none);
-        (void)posix_spawnattr_setsigmask(&attributes, &none);
-        (void)posix_spawnattr_setpgroup(&attributes, 0);
-        failed = posix_spawnattr_setflags(
-            &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-        if (!failed)
-            failed = posix_spawn_file_actions_adddup2(&actions, input_fd, 0);
-        /* What it prints is for the operator: it must not mix with a tool's output. */
-        if (!failed)
-            failed = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, 1);
-        if (!failed)
-            failed = posix_spawn(ret_pid, command[0], &actions, &attributes, command,
-                                 environ);
-        (void)posix_spawnattr_destroy(&attributes);
-    }
+    failed = posix_spawn_file_actions_adddup2(&actions, input_fd, 0);
+    /* What it prints is for the operator: it must not mix with a tool's output. */
+    if (!failed)
+        failed = posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, 1);
+    if (!failed)
+        failed = nacre_spawn(&approver, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
     return failed;
 }

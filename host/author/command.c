@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/path.h"
+#include "nacre/spawn.h"
 
 #define BUILD_MS 600000
 
@@ -68,13 +68,13 @@ static int start(const char *const *argv, const char *directory, char **environm
                  bool quiet, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    int failed;
+    const struct nacre_spawn tool = { .program = argv[0], .by_path = true,
+                                      .argv = (char *const *)(uintptr_t)argv,
+                                      .environment = environment, .actions = &actions };
+    int failed = posix_spawn_file_actions_init(&actions);
 
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setpgroup(&attributes, 0);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (failed)
+        return failed;
     failed = posix_spawn_file_actions_addchdir_np(&actions, directory);
     if (!failed)
         failed = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -83,10 +83,8 @@ static int start(const char *const *argv, const char *directory, char **environm
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, 2, 1);
     if (!failed)
-        failed = posix_spawnp(ret_pid, argv[0], &actions, &attributes,
-                              (char *const *)(uintptr_t)argv, environment);
+        failed = nacre_spawn(&tool, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }
 

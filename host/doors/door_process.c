@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "nacre/clock.h"
+#include "nacre/spawn.h"
 
 #define SPARE_FD 10 /* above what is arranged in the door */
 #define TELL_MS 5000
@@ -59,32 +59,21 @@ static int arrange_fds(posix_spawn_file_actions_t *actions, int control)
     return failed;
 }
 
-/* A process group of its own: the terminal's Ctrl-C is for the host to judge. */
 static int spawn(const char *path, const char *argument, int control, pid_t *ret_pid)
 {
     const char *const argv[] = { "nacre-door", argument, NULL };
     char *const nothing[] = { NULL };
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    int failed;
+    const struct nacre_spawn door = { .program = path, .argv = (char *const *)argv,
+                                      .environment = nothing, .actions = &actions };
+    int failed = posix_spawn_file_actions_init(&actions);
 
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setpgroup(&attributes, 0);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP |
-                                                    POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
+    if (failed)
+        return failed;
     failed = arrange_fds(&actions, control);
     if (!failed)
-        failed = posix_spawn(ret_pid, path, &actions, &attributes, (char *const *)argv,
-                             nothing);
+        failed = nacre_spawn(&door, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }
 

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +15,7 @@
 
 #include "nacre/clock.h"
 #include "nacre/own.h"
+#include "nacre/spawn.h"
 
 #define GRACE_MS 3000   /* from SIGTERM to SIGKILL: nacre ends its run by then */
 #define LINGER_MS 2000  /* for output behind the child's end */
@@ -101,19 +101,13 @@ static bool pipes_open(struct pipes *pipes)
 static int spawn(const struct job *job, const struct pipes *pipes, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    int failed;
+    const struct nacre_spawn child = { .program = job->program, .argv = job->arguments,
+                                       .environment = job->environment,
+                                       .actions = &actions, .own_session = true };
+    int failed = posix_spawn_file_actions_init(&actions);
 
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID |
-                                                    POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
+    if (failed)
+        return failed;
     failed = posix_spawn_file_actions_adddup2(&actions, pipes->input, 0);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, pipes->output, 1);
@@ -124,10 +118,8 @@ static int spawn(const struct job *job, const struct pipes *pipes, pid_t *ret_pi
     if (!failed)
         failed = posix_spawn_file_actions_addchdir_np(&actions, job->directory);
     if (!failed)
-        failed = posix_spawn(ret_pid, job->program, &actions, &attributes,
-                             job->arguments, job->environment);
+        failed = nacre_spawn(&child, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "nacre/clock.h"
 #include "nacre/key.h"
 #include "nacre/own.h"
+#include "nacre/spawn.h"
 #include "nacre/path.h"
 #include "socket.h"
 
@@ -69,33 +69,25 @@ static int arrange_fds(posix_spawn_file_actions_t *actions, int log, int ready)
     return failed;
 }
 
-/* Of its own session, with no signal blocked or ignored and without our fds and our
- * directory: it outlives us and holds nothing of ours. */
+/* Of its own session, without our fds and our directory: it outlives us and holds nothing
+ * of ours. */
 static int spawn(const char *program, const char *state_dir, int log, int ready,
                  pid_t *ret_pid)
 {
     const char *const argv[] = { "nacre", "keeper", "--state-dir", state_dir,
                                  "--ready-fd", "3", NULL };
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    int failed;
+    const struct nacre_spawn keeper = { .program = program, .argv = (char *const *)argv,
+                                        .environment = environ, .actions = &actions,
+                                        .own_session = true };
+    int failed = posix_spawn_file_actions_init(&actions);
 
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID |
-                                                    POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
+    if (failed)
+        return failed;
     failed = arrange_fds(&actions, log, ready);
     if (!failed)
-        failed = posix_spawn(ret_pid, program, &actions, &attributes,
-                             (char *const *)argv, environ);
+        failed = nacre_spawn(&keeper, ret_pid);
     (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
     return failed;
 }
 
