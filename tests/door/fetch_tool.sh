@@ -138,5 +138,34 @@ fetch '{"url": "https://api.example.com/echo", "max_bytes": 40, "raw": true}'
 has "max_bytes: told" "$text" "(cut: 40 of"
 is "max_bytes: truncated" "$(get 's["truncated"]')" true
 
+# The same by a configuration: bridge is allow-all through the door, dns is its resolver,
+# extraHosts are fixed answers, judged like any address; without bridge nothing leaves.
+cat >openclaw.json <<'END'
+{ agents: { defaults: { workspace: "~/agent", sandbox: { mode: "all", workspaceAccess: "rw",
+    docker: { network: "bridge", dns: ["127.0.0.53"],
+              extraHosts: ["pinned.example.org:93.184.216.34", "in.example.org:10.0.0.5"] } } } },
+  tools: { sandbox: { tools: { allow: ["fetch"] } } } }
+END
+sed 's/"bridge"/"none"/' openclaw.json >closed.json
+sed 's/127\.0\.0\.53/127.0.0.54/' openclaw.json >deaf.json
+by_config() { # FILE URL
+    text=$("$nacre" tool call fetch --config "$1" --session w --json-args "{\"url\": \"$2\"}" \
+        2>&1 || true)
+}
+mkdir -p agent
+by_config openclaw.json http://api.example.com/
+has "bridge: a name that its resolver knows" "$text" "nacre test server at 93.184.216.34"
+by_config openclaw.json http://pinned.example.org/
+has "extraHosts: a name that nobody else knows" "$text" "nacre test server at 93.184.216.34"
+is "extraHosts: not asked for" "$(count_events event=query name=pinned.example.org)" 0
+by_config openclaw.json http://in.example.org/
+has "extraHosts: judged like any answer" "$text" "it leads to 10.0.0.5"
+by_config deaf.json http://api.example.com/
+lacks "dns: another resolver is not asked instead" "$text" "nacre test server"
+by_config deaf.json http://pinned.example.org/
+has "dns: fixed answers need none" "$text" "nacre test server"
+by_config closed.json http://pinned.example.org/
+has "none: no request is made" "$text" "no network"
+
 ((failures == 0)) || { echo "$failures of $checks failed"; exit 1; }
 echo "the tool fetch: $checks checks, all as it should be"
