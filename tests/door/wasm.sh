@@ -42,8 +42,8 @@ END
 policy boundary host-boundary
 policy variable environment
 policy file file-mount
-policy slow environment 2500
-policy slow-file file-mount 2500
+policy slow environment
+policy slow-file file-mount
 
 # run POLICY GUEST WORD…: what it said is in $said, how it ended in $status.
 run() {
@@ -111,7 +111,8 @@ traces() {
     for pid in /proc/[0-9]*; do
         ! grep -qsF -e "$value" "$pid/cmdline" "$pid/environ" || echo "$pid"
     done
-    grep -rlsF -e "$value" "$work" /dev/shm /run /var/tmp || true
+    # Not the data of the tests' own engines: gigabytes that no run of these touches.
+    grep -rlsF --exclude-dir='nacre-engine-*' -e "$value" "$work" /dev/shm /run /var/tmp || true
 }
 env "SHOWN=$value" sleep 60 &
 printf %s "$value" >shown
@@ -125,7 +126,7 @@ for name in slow slow-file; do
         https://silent.example.com/ >/dev/null 2>&1 &
     sleep 1
     is "while $name runs" "$(traces)" ""
-    kill -0 $! 2>/dev/null || wrong "$name: still under way" no yes
+    kill -TERM $! 2>/dev/null || wrong "$name: still under way" no yes
     wait $! || true
     is "after $name" "$(traces)" ""
 done
