@@ -77,6 +77,21 @@ static enum nacre_status write_file(int dir_fd, const char *name, const void *by
     return nacre_fail(err, NACRE_ERR_IO, "writing %s", name);
 }
 
+/* `path` and what is missing above it; false with errno. */
+static bool make_directories(const char *path)
+{
+    char part[NACRE_PATH_MAX];
+
+    for (const char *at = path; *at; at++) {
+        if (*at != '/' || at == path)
+            continue;
+        (void)snprintf(part, sizeof(part), "%.*s", (int)(at - path), path);
+        if (mkdir(part, 0755) != 0 && errno != EEXIST)
+            return false;
+    }
+    return mkdir(path, 0755) == 0 || errno == EEXIST;
+}
+
 enum nacre_status nacre_author_publish(const struct nacre_manifest *manifest,
                                        const char *directory, struct nacre_error *err)
 {
@@ -94,7 +109,7 @@ enum nacre_status nacre_author_publish(const struct nacre_manifest *manifest,
         return status;
     (void)snprintf(path, sizeof(path), "%s/%s", directory, manifest->name);
     (void)snprintf(module, sizeof(module), "%s.wasm", manifest->name);
-    if (mkdir(path, 0755) != 0 && errno != EEXIST)
+    if (!make_directories(path))
         return nacre_fail(err, NACRE_ERR_IO, "making %.300s", path);
     dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir_fd < 0)

@@ -93,7 +93,9 @@ expect_err_has "clang failed"
 sed -i '$d' wordcount/src/main.c
 
 # Published, the manifest says the digest, and a call finds it.
-mkdir tools
+run build --publish not/yet/there wordcount
+expect_status 0
+[[ -e not/yet/there/wordcount/tool.yaml ]] || fail "nothing was published"
 run build --publish tools wordcount
 expect_status 0
 grep -q "nacre/digest: \"$(sha256sum tools/wordcount/wordcount.wasm | cut -d' ' -f1)\"" \
