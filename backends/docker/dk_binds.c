@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "nacre/path.h"
-#include "nt_binds.h"
+#include "binds.h"
 
 #define BINDS_MAX 4096
 
@@ -280,7 +280,7 @@ static enum nacre_status fill(const struct dk_binds_input *input, struct dk_bind
                                                  binds->mounts, err);
 
     if (status == NACRE_OK)
-        status = nt_binds_check(binds->mounts, input->home, err);
+        status = nacre_binds_check(binds->mounts, input->home, err);
     if (status == NACRE_OK)
         status = nt_masks_open(binds->mounts, input->state_dir, &binds->masks, err);
     for (uint32_t i = 0; i < binds->mounts->count && status == NACRE_OK; i++)

@@ -14,7 +14,7 @@
 #include "landlock.h"
 #include "nacre/clock.h"
 #include "nacre/executor.h"
-#include "nt_binds.h"
+#include "binds.h"
 #include "nt_door.h"
 #include "nt_launch.h"
 #include "nt_start.h"
@@ -220,7 +220,7 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
     bool denies = false;
 
     if (status == NACRE_OK)
-        status = nt_binds_check(&sandbox->mounts, sandbox->executor->home, err);
+        status = nacre_binds_check(&sandbox->mounts, sandbox->executor->home, err);
     /* In the host's own tree each user has its own places. */
     if (status == NACRE_OK && !plan->full_tree)
         status = nt_user_check(&sandbox->executor->user, &sandbox->mounts, err);

@@ -3,27 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nacre/binds.h"
-#include "nacre/text.h"
-
-static enum nacre_status check_bind(const struct nacre_open_mount *open,
-                                    struct nacre_error *err)
-{
-    struct nacre_bind_refusal refusal;
-    char path[NACRE_PATH_MAX], shown[NACRE_SHOWN];
-
-    if (!nacre_mounts_real_name(open->fd, path))
-        return nacre_fail(err, NACRE_ERR_IO,
-                          "mount '%.100s': its real name can't be found",
-                          open->mount->guest);
-    if (!nacre_bind_is_refused(path, open->mount->writable, NULL, &refusal))
-        return NACRE_OK;
-    return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                      "mount '%.100s': %s is really %s%.60s: %.120s; mount a directory "
-                      "that holds only what the tool needs",
-                      open->mount->guest, nacre_text_shown(shown, open->mount->host),
-                      refusal.is_above ? "above " : "", refusal.what, refusal.why);
-}
+#include "binds.h"
+#include "nacre/own.h"
 
 enum nacre_status wt_mounts_open(const struct nacre_plan *plan,
                                  const char *const *protected_paths,
@@ -31,11 +12,13 @@ enum nacre_status wt_mounts_open(const struct nacre_plan *plan,
                                  struct nacre_error *err)
 {
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
+    NACRE_AUTO(nacre_heap_guard) char *home = NULL;
     enum nacre_status status = nacre_mounts_open(plan, protected_paths, &mounts, err);
 
-    for (uint32_t i = 0; status == NACRE_OK && plan->strict_binds && i < mounts.count; i++)
-        if (mounts.items[i].fd >= 0)
-            status = check_bind(&mounts.items[i], err);
+    if (status == NACRE_OK && plan->strict_binds) {
+        home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
+        status = nacre_binds_check(&mounts, home, err);
+    }
     if (status != NACRE_OK)
         return status;
     *ret_mounts = mounts;

@@ -347,6 +347,11 @@ config all none "docker: { binds: [\"$scratch/settings:/s:ro\"] }"
 run run "${with[@]}" --session work read.wat
 expect_status 126
 expect_err_has "is really /etc: the host's accounts, keys and settings"
+# Nor a home directory as a whole, wherever it lies: its owner's keys are in it.
+config all none "docker: { binds: [\"$HOME:/s:ro\"] }"
+run run "${with[@]}" --session work read.wat
+expect_status 126
+expect_err_has "is really a home directory: its owner's keys lie there"
 config
 
 # ---- prune ----

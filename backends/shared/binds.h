@@ -11,7 +11,7 @@
  * `home` is the caller's home directory, links resolved; or NULL.
  * NACRE_ERR_NOT_RUNNABLE names the mount and what it really is.
  */
-NACRE_MUST_CHECK enum nacre_status nt_binds_check(const struct nacre_open_mounts *mounts,
+NACRE_MUST_CHECK enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts,
                                                   const char *home,
                                                   struct nacre_error *err);
 

@@ -1,4 +1,4 @@
-#include "nt_binds.h"
+#include "binds.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static enum nacre_status check(const struct nacre_open_mount *open, const char *
                       refusal.is_above ? "above " : "", refusal.what, refusal.why);
 }
 
-enum nacre_status nt_binds_check(const struct nacre_open_mounts *mounts, const char *home,
+enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts, const char *home,
                                  struct nacre_error *err)
 {
     enum nacre_status status = NACRE_OK;
