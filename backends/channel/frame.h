@@ -18,7 +18,8 @@
  *
  * A connection (doorway.h) is a stream that init opens, with a window of its own size:
  * lane 0 to who connected, lane 1 from there.  Init's CLOSE is its last frame, and always
- * comes; the owner's asks for it.
+ * comes; the owner's asks for it.  The owner opens one the other way by DIAL, with an id
+ * that it draws: the same lanes, the same end; what can't be reached is closed at once.
  *
  * A command has three lanes of bytes: 0 to its stdin, 1 and 2 from its stdout and
  * stderr.  Each lane has a credit window of its own: a sender sends no more than the
@@ -41,6 +42,8 @@
     X(KILL, 4)      /* end the command and all it started, now */                      \
     X(BEAT, 5)      /* the owner lives */                                              \
     X(SHUTDOWN, 6)  /* end every command, then leave */                                \
+    X(MACHINE, 7)   /* a part of what a machine is made of (machine.h); as CONFIG */   \
+    X(DIAL, 8)      /* a connection to a port in the sandbox: u64 port of 127.0.0.1 */ \
     /* init to owner */                                                                \
     X(REPORT, 32)   /* a part of the answers (config.h); the last one has lane 1 */    \
     X(STARTED, 33)  /* the command was executed */                                     \

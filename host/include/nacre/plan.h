@@ -85,6 +85,12 @@ struct nacre_request {
     /* A signal's number put in here ends this run alone, as nacre_cancel() ends all; for
      * native levels.  May be NULL. */
     const _Atomic int *cancelled;
+
+    /* Level container: connections into the sandbox.  A SOCK_SEQPACKET socket; whoever
+     * sends a port (uint16_t) with a connected stream socket to its other end gets that
+     * one joined to the port on the sandbox's loopback while the command runs.  What can't
+     * be reached is closed.  0: nobody comes in. */
+    int dial_fd;
 };
 
 /* ---- what may happen ---- */
@@ -189,6 +195,7 @@ struct nacre_container {
     char **tmpfs, **keep_capabilities, **blocked_syscalls, **environment, **ulimits;
                             /* NULL-terminated; never NULL at level container */
     bool read_only_root;
+    bool user_namespaces;   /* a browser's own sandbox needs them; no policy can ask */
     uint64_t memory_swap_bytes;      /* memory and swap together; equal to memory unless
                                         said otherwise */
     uint64_t memory_reservation_bytes, cpus_nano; /* 0: not asked for; so below */
