@@ -562,6 +562,10 @@ void nacre_session_request(const struct nacre_session *session,
 
     if (workspace)
         request->workspace = workspace;
+    /* Scope shared: some dialects put it right into the root, with others' beside it. */
+    request->workspace_is_own =
+        workspace && workspace == session->box_workspace &&
+        strcmp(workspace, session->workspace_root) != 0;
     request->mounts = session->mounts;
     request->mount_count = session->mount_count;
     request->session = session->key;
@@ -575,6 +579,7 @@ void nacre_session_request_host(const struct nacre_session *session,
                                 struct nacre_request *request)
 {
     nacre_session_request(session, request);
+    request->workspace_is_own = false;
     request->mounts = NULL;
     request->mount_count = 0;
     request->scope = NACRE_SCOPE_RUN;
