@@ -346,6 +346,13 @@ static const char *take_for_command(const struct frame *frame)
     return NULL;
 }
 
+static const char *take_dial(const struct frame *frame)
+{
+    if (!init.report.is_sent)
+        return "a connection before the report";
+    return find(frame->id) ? "a command's id is in use" : gate_dial(&init.gate, frame);
+}
+
 static const char *take_frame(const struct frame *frame)
 {
     static const uint8_t none[FRAME_ID];
@@ -359,6 +366,8 @@ static const char *take_frame(const struct frame *frame)
         return take_config(frame);
     case FRAME_START:
         return take_start(frame);
+    case FRAME_DIAL:
+        return take_dial(frame);
     case FRAME_SIGNAL:
     case FRAME_KILL:
     case FRAME_DATA:
