@@ -11,6 +11,7 @@
 
 #include "seccomp_rules.h"
 
+#define LOW32 UINT64_C(0xffffffff)
 #define NOT_MADE \
     ((uint64_t)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC))
 
@@ -20,6 +21,9 @@ static const struct nacre_seccomp_row first = { .name = "chroot" };
 static const struct nacre_seccomp_row further[] = {
     /* The zygote and its helpers: NEWUSER, NEWPID and NEWNET; every renderer: NEWPID. */
     { "clone", 0, { { 0, NOT_MADE, 0 } }, 1 },
+    /* Alone: how it finds out whether a namespace gives capabilities here, and how a
+     * process without threads gets one later. */
+    { "unshare", 0, { { 0, LOW32, CLONE_NEWUSER } }, 1 },
 };
 
 enum nacre_status nacre_seccomp_browser_rows(nacre_seccomp_visit *visit, void *data,

@@ -162,6 +162,8 @@ static void a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more(v
         for (size_t i = 0; i < NACRE_COUNT(values); i++) {
             uint32_t ordinary = verdict(number, values[i], values[i], values[i]), browsers;
             bool more = number == SYS_chroot ||
+                        (number == SYS_unshare &&
+                         (uint32_t)values[i] == CLONE_NEWUSER) ||
                         (number == SYS_clone && values[i] & theirs &&
                          !(values[i] & nobodys));
 
