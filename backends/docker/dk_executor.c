@@ -290,7 +290,7 @@ uint32_t nacre_container_boxes_end(struct nacre_executor *base, bool force,
 }
 
 enum nacre_status nacre_container_image_build(struct nacre_executor *base,
-                                              const char *tag,
+                                              enum nacre_image image, const char *tag,
                                               void (*said)(void *data, const char *text),
                                               void *data, struct nacre_error *err)
 {
@@ -299,7 +299,7 @@ enum nacre_status nacre_container_image_build(struct nacre_executor *base,
     enum nacre_status status = reach(executor, err);
 
     return status == NACRE_OK
-               ? dk_sandbox_image(executor->site->client,
-                                  tag ? tag : NACRE_DEFAULT_IMAGE, &progress, err)
+               ? dk_sandbox_image(executor->site->client, dk_recipe(image), tag,
+                                  &progress, err)
                : status;
 }

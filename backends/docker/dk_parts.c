@@ -209,7 +209,10 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
         .bind_count = parts->binds.count,
         .seccomp_json = profile && strcmp(profile, "docker-default") == 0
                             ? NULL
-                            : nacre_seccomp_profile_json(),
+                            : nacre_seccomp_profile_json(
+                                  parts->plan->container.user_namespaces
+                                      ? NACRE_SECCOMP_BROWSER
+                                      : NACRE_SECCOMP_NATIVE),
         .masked = gvisor ? NULL : parts->site->masked, /* it shows nothing of the host */
         .layer_bytes_max = parts->layer_bytes_max,
         .labels = labels,

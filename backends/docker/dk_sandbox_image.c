@@ -1,7 +1,7 @@
 /*
- * The image that commands run in when a policy names none: Debian with the tools that
- * agents ask for.  What the engine and mmdebstrap say is shown escaped, never obeyed.
+ * Images are made from Debian's packages, in one of two ways.  What the engine and mmdebstrap say is shown escaped, never obeyed.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,22 +17,15 @@
 #include "nacre/text.h"
 
 #define BASE "debian:bookworm-slim"
-#define PACKAGES_BLANKS "bash ca-certificates curl git jq python3 ripgrep"
-#define PACKAGES_COMMAS "bash,ca-certificates,curl,git,jq,python3,ripgrep"
 
 #define PULL_MS 180000
 #define BUILD_MS 1800000
 #define GRACE_MS 2000
 #define LAST 400 /* bytes of a program's complaint */
 #define TAR_BLOCK 512
+#define SCRIPT_MAX 2048 /* with its packages and what runs it */
 
 static const char only_base[] = "FROM " BASE "\n";
-static const char whole[] =
-    "FROM " BASE "\n"
-    "RUN apt-get update"
-    " && apt-get install -y --no-install-recommends " PACKAGES_BLANKS
-    " && rm -rf /var/lib/apt/lists/*\n"
-    "CMD [\"/bin/bash\"]\n";
 
 extern char **environ;
 
@@ -48,7 +41,7 @@ static enum nacre_status make_context(const char *dockerfile, int *ret_fd,
     unsigned sum = 0;
 
     if (count > sizeof(tar) - 3 * TAR_BLOCK)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the Dockerfile of the sandbox image");
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the Dockerfile of an image");
     (void)snprintf(tar + 100, 8, "%07o", 0644u);
     (void)snprintf(tar + 108, 8, "%07o", 0u);
     (void)snprintf(tar + 116, 8, "%07o", 0u);
@@ -82,17 +75,38 @@ static enum nacre_status build(struct dk_client *client, const char *name,
                                                dk_within_ms(within_ms), id, err);
 }
 
+static void write_dockerfile(const struct dk_recipe *recipe, char ret_text[SCRIPT_MAX])
+{
+    int used;
+
+    assert(!recipe->script || !strchr(recipe->script, '\''));
+    used = snprintf(ret_text, SCRIPT_MAX,
+                        "FROM " BASE "\n"
+                        "RUN apt-get update"
+                        " && apt-get install -y --no-install-recommends %s%s%s%s"
+                        " && rm -rf /var/lib/apt/lists/*\n"
+                        "CMD [\"/bin/bash\"]\n",
+                        recipe->packages, recipe->script ? " && sh -ec '" : "",
+                        recipe->script ? recipe->script : "", recipe->script ? "'" : "");
+
+    assert(used > 0 && used < SCRIPT_MAX);
+}
+
 /* The base alone comes first: it tells soon whether a registry can be reached. */
-static enum nacre_status from_dockerfile(struct dk_client *client, const char *name,
+static enum nacre_status from_dockerfile(struct dk_client *client,
+                                         const struct dk_recipe *recipe,
+                                         const char *name,
                                          const struct dk_progress *progress,
                                          struct nacre_error *err)
 {
+    char whole[SCRIPT_MAX];
     struct nacre_error ignored;
     enum nacre_status status =
         build(client, DK_SANDBOX_PULLED, only_base, PULL_MS, progress, err);
 
     if (status != NACRE_OK)
         return nacre_fail_context(err, "from " BASE);
+    write_dockerfile(recipe, whole);
     status = build(client, name, whole, BUILD_MS, progress, err);
     (void)!dk_image_remove(client, DK_SANDBOX_PULLED, dk_within_ms(PULL_MS), &ignored);
     return status == NACRE_OK ? status : nacre_fail_context(err, "from a Dockerfile");
@@ -116,15 +130,46 @@ static void maker_end(struct maker *maker)
     }
 }
 
-static enum nacre_status spawn(struct maker *maker, struct nacre_error *err)
+/* Its words; without a script there is no hook, and the words end a little earlier. */
+struct words {
+    char packages[SCRIPT_MAX], hook[SCRIPT_MAX];
+    const char *argv[7];
+};
+
+static void write_words(const struct dk_recipe *recipe, struct words *ret_words)
 {
-    const char *const argv[] = { "mmdebstrap", "--variant=minbase",
-                                 "--include=" PACKAGES_COMMAS, "bookworm", "-", NULL };
+    size_t count = 0;
+    int used = snprintf(ret_words->packages, SCRIPT_MAX, "--include=%s",
+                        recipe->packages);
+
+    assert(used > 0 && used < SCRIPT_MAX);
+    for (char *at = ret_words->packages; *at; at++)
+        if (*at == ' ')
+            *at = ',';
+    ret_words->argv[count++] = "mmdebstrap";
+    ret_words->argv[count++] = "--variant=minbase";
+    ret_words->argv[count++] = ret_words->packages;
+    if (recipe->script) {
+        used = snprintf(ret_words->hook, SCRIPT_MAX,
+                        "--customize-hook=chroot \"$1\" sh -ec '%s'", recipe->script);
+        assert(used > 0 && used < SCRIPT_MAX);
+        ret_words->argv[count++] = ret_words->hook;
+    }
+    ret_words->argv[count++] = "bookworm";
+    ret_words->argv[count++] = "-";
+    ret_words->argv[count] = NULL;
+}
+
+static enum nacre_status spawn(struct maker *maker, const struct dk_recipe *recipe,
+                               struct nacre_error *err)
+{
+    struct words words;
     posix_spawn_file_actions_t actions;
     NACRE_AUTO(nacre_fd_guard) int out = -1;
     int ends[2], failed;
 
     /* A file, and not a pipe: nobody reads it before the end. */
+    write_words(recipe, &words);
     maker->errors_fd = memfd_create("nacre-mmdebstrap", MFD_CLOEXEC);
     if (maker->errors_fd < 0 || pipe2(ends, O_CLOEXEC) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't start mmdebstrap");
@@ -135,8 +180,8 @@ static enum nacre_status spawn(struct maker *maker, struct nacre_error *err)
     (void)posix_spawn_file_actions_adddup2(&actions, out, 1);
     (void)posix_spawn_file_actions_adddup2(&actions, maker->errors_fd, 2);
     (void)posix_spawn_file_actions_addclosefrom_np(&actions, 3); /* libcurl's are open */
-    failed = posix_spawnp(&maker->pid, argv[0], &actions, NULL, (char *const *)argv,
-                          environ);
+    failed = posix_spawnp(&maker->pid, words.argv[0], &actions, NULL,
+                          (char *const *)words.argv, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     if (failed == 0)
         return NACRE_OK;
@@ -182,14 +227,15 @@ static bool has_ended(struct maker *maker, int *ret_status)
 }
 
 /* An import of what was cut off would be an image too: it gets its name at the end. */
-static enum nacre_status from_mmdebstrap(struct dk_client *client, const char *repository,
-                                         const char *tag, struct nacre_error *err)
+static enum nacre_status from_mmdebstrap(struct dk_client *client,
+                                         const struct dk_recipe *recipe,
+                                         const char *repository, const char *tag, struct nacre_error *err)
 {
     static const char *const changes[] = { "CMD [\"/bin/bash\"]", NULL };
     NACRE_AUTO(maker_end) struct maker maker = { .out_fd = -1, .errors_fd = -1 };
     struct nacre_error ignored, said;
     char id[DK_IMAGE_ID];
-    enum nacre_status imported, status = spawn(&maker, err);
+    enum nacre_status imported, status = spawn(&maker, recipe, err);
     int ended = -1;
 
     if (status != NACRE_OK)
@@ -234,7 +280,8 @@ static void say(const struct dk_progress *progress, const char *text)
         progress->said(progress->data, text);
 }
 
-enum nacre_status dk_sandbox_image(struct dk_client *client, const char *name,
+enum nacre_status dk_sandbox_image(struct dk_client *client,
+                                   const struct dk_recipe *recipe, const char *name,
                                    const struct dk_progress *progress,
                                    struct nacre_error *err)
 {
@@ -242,12 +289,14 @@ enum nacre_status dk_sandbox_image(struct dk_client *client, const char *name,
     struct nacre_error first;
     enum nacre_status status;
 
+    if (!name)
+        name = recipe->tag;
     if (!split(name, repository, tag))
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "'%s' can't be the name of an image to make: give name:tag",
                           nacre_text_shown(shown, name));
     say(progress, "building from " BASE);
-    status = from_dockerfile(client, name, progress->said ? progress : NULL, &first);
+    status = from_dockerfile(client, recipe, name, progress->said ? progress : NULL, &first);
     if (status == NACRE_OK || status == NACRE_ERR_USAGE || status == NACRE_ERR_MEMORY) {
         if (status != NACRE_OK)
             *err = first;
@@ -256,7 +305,7 @@ enum nacre_status dk_sandbox_image(struct dk_client *client, const char *name,
     (void)snprintf(text, sizeof(text), "no registry: %s", first.text);
     say(progress, text);
     say(progress, "making it on this machine by mmdebstrap; that takes minutes");
-    status = from_mmdebstrap(client, repository, tag, err);
+    status = from_mmdebstrap(client, recipe, repository, tag, err);
     if (status == NACRE_OK)
         return NACRE_OK;
     (void)snprintf(text, sizeof(text), "%s", err->text);

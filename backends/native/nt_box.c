@@ -207,7 +207,7 @@ enum nacre_status nt_box_open(struct nt_stream *stream, const struct init_config
     *stream = (struct nt_stream){ NULL, NULL };
     if (!box)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's channel");
-    if (config->carries && !(box->doorway = nt_doorway_new()))
+    if (config->carries && !(box->doorway = nt_doorway_new(true)))
         return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's doorway");
     status = send_config(box, config, err);
     if (status == NACRE_OK)

@@ -294,10 +294,14 @@ static enum nacre_status order(struct run *run, const struct nacre_plan *plan,
                                const struct nacre_tool *tool, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *whole = NULL;
-    enum nacre_status status =
-        protect(plan, run->executor->options.protected_paths, &whole, err);
+    enum nacre_status status = NACRE_OK;
     int input_fd = run->request->input_fd;
 
+    if (run->request->dial_fd > 0)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "connections into a sandbox need one of this process's own, and "
+                          "not the keeper's");
+    status = protect(plan, run->executor->options.protected_paths, &whole, err);
     if (status == NACRE_OK && input_fd >= 0)
         status = feed_open(&run->feed, &input_fd, err);
     if (status == NACRE_OK && keeper_private_is_needed(run->request))

@@ -69,6 +69,7 @@ static const struct field container_fields[] = {
     FIELD(nacre_container, environment, LIST),
     FIELD(nacre_container, ulimits, LIST),
     FIELD(nacre_container, read_only_root, BOOL),
+    FIELD(nacre_container, user_namespaces, BOOL),
     FIELD(nacre_container, memory_swap_bytes, U64),
     FIELD(nacre_container, memory_reservation_bytes, U64),
     FIELD(nacre_container, cpus_nano, U64),

@@ -354,7 +354,29 @@ static void root(struct draft *draft)
         "flags of the mount read back from inside");
 }
 
+/* No line of a policy says it, so that none is named. */
+static void namespaces(struct draft *draft)
+{
+    if (!draft->policy->user_namespaces)
+        return;
+    draft->plan->container.user_namespaces = true;
+    say(draft, "container.user_namespaces", 0, draft->policy->level_place,
+        "a browser may make namespaces for its own sandbox",
+        "the browser's seccomp table, by the engine and by init");
+}
+
 /* ---- at another level ---- */
+
+static void refuse_here(struct draft *draft, const char *rule, struct nacre_place place)
+{
+    struct nacre_decision decision = { .place = place };
+
+    nacre_rule_name(decision.rule, rule, 0);
+    WHAT(&decision, "holds at level container alone, and this is level %s",
+         nacre_level_name(draft->policy->level));
+    FIX(&decision, "remove this line, or change the level to 'container'");
+    nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+}
 
 /* Not one of these lines could hold there, and none is passed over in silence. */
 static void refuse_all(struct draft *draft)
@@ -386,17 +408,11 @@ static void refuse_all(struct draft *draft)
         { "container.disk_io_weight", rules->disk_io_weight.place },
     };
 
-    for (size_t i = 0; i < NACRE_COUNT(lines); i++) {
-        struct nacre_decision decision = { .place = lines[i].place };
-
-        if (lines[i].place.line == 0)
-            continue;
-        nacre_rule_name(decision.rule, lines[i].rule, 0);
-        WHAT(&decision, "holds at level container alone, and this is level %s",
-             nacre_level_name(draft->policy->level));
-        FIX(&decision, "remove this line, or change the level to 'container'");
-        nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
-    }
+    for (size_t i = 0; i < NACRE_COUNT(lines); i++)
+        if (lines[i].place.line > 0)
+            refuse_here(draft, lines[i].rule, lines[i].place);
+    if (draft->policy->user_namespaces)
+        refuse_here(draft, "container.user_namespaces", draft->policy->level_place);
 }
 
 void nacre_draft_container(struct draft *draft)
@@ -408,6 +424,7 @@ void nacre_draft_container(struct draft *draft)
     image(draft);
     texts(draft);
     root(draft);
+    namespaces(draft);
     numbers(draft);
     lists(draft);
 }

@@ -256,6 +256,10 @@ static void misplaced(struct draft *draft)
         refuse(draft, "request.image", CODE_WRONG_LEVEL,
                "there are images at level container alone",
                "leave --image out, or take a policy of level container");
+    if (request->dial_fd > 0 && draft->policy->level != NACRE_LEVEL_CONTAINER)
+        refuse(draft, "request.dial", CODE_WRONG_LEVEL,
+               "there are connections into a sandbox at level container alone",
+               "take a policy of level container");
     if (request->unsandboxed && draft->policy->level != NACRE_LEVEL_NONE)
         note(draft, "request.unsandboxed",
              "no effect: the policy asks for a sandbox, so there is one");

@@ -276,6 +276,8 @@ static json_t *container_json(const struct nacre_container *container)
     int bad = json_object_set_new(object, "read_only_root",
                                   json_boolean(container->read_only_root));
 
+    bad |= json_object_set_new(object, "user_namespaces",
+                               json_boolean(container->user_namespaces));
     for (size_t i = 0; i < NACRE_COUNT(texts); i++)
         bad |= json_object_set_new(object, texts[i].name, name_or_null(texts[i].text));
     for (size_t i = 0; i < NACRE_COUNT(numbers); i++)

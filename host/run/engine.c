@@ -153,7 +153,8 @@ enum nacre_status nacre_engine_keep(struct nacre_engine *engine,
     return status == NACRE_OK ? nacre_keeper_serve(&whole, err) : status;
 }
 
-enum nacre_status nacre_engine_image_build(struct nacre_engine *engine, const char *tag,
+enum nacre_status nacre_engine_image_build(struct nacre_engine *engine,
+                                           enum nacre_image image, const char *tag,
                                            void (*said)(void *data, const char *text),
                                            void *data, struct nacre_error *err)
 {
@@ -161,7 +162,7 @@ enum nacre_status nacre_engine_image_build(struct nacre_engine *engine, const ch
     enum nacre_status status = ready(engine, NACRE_LEVEL_CONTAINER, &executor, err);
 
     return status == NACRE_OK
-               ? nacre_container_image_build(executor, tag, said, data, err)
+               ? nacre_container_image_build(executor, image, tag, said, data, err)
                : status;
 }
 

@@ -31,6 +31,7 @@ static struct nacre_container container(void)
         .environment = list("A=1", "B=2"),
         .ulimits = list("nofile=1:2", "core=0:0"),
         .read_only_root = true,
+        .user_namespaces = true,
         .memory_swap_bytes = 201,
         .memory_reservation_bytes = 202,
         .cpus_nano = 203,

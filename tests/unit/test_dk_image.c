@@ -56,12 +56,18 @@ static void remove_image(const char *name)
         fail_msg("%s", err.text);
 }
 
-static enum nacre_status build(const char *tag)
+static enum nacre_status build_one(enum nacre_image image, const char *tag)
 {
     said[0] = '\0';
     if (!jail.executor)
         assert_int_equal(jail_open(&jail), NACRE_OK);
-    return nacre_container_image_build(jail.executor, tag, hear, NULL, &jail.err);
+    return nacre_container_image_build(jail.executor, image, tag, hear, NULL,
+                                       &jail.err);
+}
+
+static enum nacre_status build(const char *tag)
+{
+    return build_one(NACRE_IMAGE_SANDBOX, tag);
 }
 
 static void without_a_registry_it_is_made_on_this_machine(void **state)
@@ -83,6 +89,16 @@ static void without_a_registry_it_is_made_on_this_machine(void **state)
     assert_true(jail_says(&jail, "--variant=minbase --include=bash,ca-certificates,curl,"
                                  "git,jq,python3,ripgrep bookworm -\n"));
     remove_image(NAME);
+}
+
+/* What runs in it after its packages is one word, whatever it says. */
+static void the_machines_image_has_a_kernel_and_no_more_of_it(void **state)
+{
+    NEEDS_ENGINE();
+    put_program("mmdebstrap",
+                "#!/bin/sh\nfor w; do echo \"<$w>\"; done >&2\nexit 1\n");
+    assert_int_equal(build_one(NACRE_IMAGE_VM, NAME), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(jail.err.text, "; rm -r k m l'>\\n<bookworm>\\n<->"));
 }
 
 static void what_mmdebstrap_complains_about_is_told(void **state)
@@ -175,6 +191,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         IN_ENGINE(without_a_registry_it_is_made_on_this_machine),
+        IN_ENGINE(the_machines_image_has_a_kernel_and_no_more_of_it),
         IN_ENGINE(what_mmdebstrap_complains_about_is_told),
         IN_ENGINE(an_image_that_was_cut_off_gets_no_name),
         IN_ENGINE(without_mmdebstrap_the_package_is_named),

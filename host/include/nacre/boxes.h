@@ -6,6 +6,7 @@
 
 #include "nacre/error.h"
 #include "nacre/hash.h"
+#include "nacre/plan.h"
 
 struct nacre_executor;
 
@@ -46,14 +47,27 @@ nacre_boxes_read(const char *state_dir,
                  bool (*each)(void *data, const struct nacre_box_info *info), void *data,
                  struct nacre_error *err);
 
+/* The images that nacre makes: what `nacre image build` calls each, its name unless
+ * another is given, and what it is. */
+#define NACRE_IMAGE_MAP(X)                                                  \
+    X(SANDBOX, "sandbox", NACRE_DEFAULT_IMAGE, "what commands run in")      \
+    X(VM, "vm", NACRE_VM_IMAGE, "QEMU and a kernel, for level vm")
+enum nacre_image {
+#define X(id, word, tag, about) NACRE_IMAGE_##id,
+    NACRE_IMAGE_MAP(X)
+#undef X
+    NACRE_IMAGE_COUNT
+};
+
 /*
- * Makes the sandbox image and gives it the name `tag` ("name:tag"; NULL: the default
- * image's): from a Dockerfile where the engine reaches a registry, else by mmdebstrap on
+ * Makes an image and gives it the name `tag` ("name:tag"; NULL: its default name): from a
+ * Dockerfile where the engine reaches a registry, else by mmdebstrap on
  * this machine.  `said` hears what goes on, escaped; may be NULL.  Takes minutes.
  * NACRE_ERR_UNAVAILABLE says why neither way works.
  */
 NACRE_MUST_CHECK enum nacre_status
-nacre_container_image_build(struct nacre_executor *executor, const char *tag,
+nacre_container_image_build(struct nacre_executor *executor, enum nacre_image image,
+                            const char *tag,
                             void (*said)(void *data, const char *text), void *data,
                             struct nacre_error *err);
 

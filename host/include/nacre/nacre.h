@@ -21,6 +21,7 @@
  */
 
 #include "nacre/audit.h"
+#include "nacre/boxes.h"
 #include "nacre/cache.h"
 #include "nacre/error.h"
 #include "nacre/executor.h"
@@ -124,8 +125,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_engine_keep(
 
 /* As nacre_container_image_build(), see nacre/boxes.h, with the engine's own executor. */
 NACRE_MUST_CHECK enum nacre_status
-nacre_engine_image_build(struct nacre_engine *engine, const char *tag,
-                         void (*said)(void *data, const char *text), void *data,
+nacre_engine_image_build(struct nacre_engine *engine, enum nacre_image image,
+                         const char *tag, void (*said)(void *data, const char *text), void *data,
                          struct nacre_error *err);
 
 /* What a run of `tool` (its name, or NULL) would be granted of the secrets that `request`

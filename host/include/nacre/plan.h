@@ -207,6 +207,7 @@ struct nacre_container {
 };
 
 #define NACRE_DEFAULT_IMAGE "nacre-sandbox:bookworm-slim"
+#define NACRE_VM_IMAGE "nacre-vm:bookworm-slim" /* the machine's, around any sandbox's */
 
 #define NACRE_VERDICT_MAP(X) \
     X(NONE, "none")          \
