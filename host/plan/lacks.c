@@ -61,7 +61,7 @@ static const struct {
         "change 'file-mount' to 'host-boundary'" } },
     { NACRE_FEATURE_TUNNEL_SCAN,
       { RULE_WAIVED_TUNNELS, "a tunnel is opaque", "leave the waiver out" } },
-    { NACRE_FEATURE_GVISOR,
+    { NACRE_FEATURE_RUNTIME,
       { "runtime", "the engine has no runsc registered, and nothing else is gVisor",
         "install Debian's package runsc and name it in the engine's daemon.json: "
         "\"runtimes\": {\"runsc\": {\"path\": \"/usr/bin/runsc\"}}" } },
@@ -71,7 +71,7 @@ static const struct {
 };
 
 /* There the words about cgroups would only mislead. */
-static const struct {
+static const struct level_need {
     enum nacre_feature feature;
     struct need need;
 } needs_of_none[] = {
@@ -85,11 +85,24 @@ static const struct {
       { "resource_limits.max_processes", NOTHING_THERE, LEAVE_NONE "max_processes" } },
 };
 
+static const struct level_need needs_of_vm[] = {
+    { NACRE_FEATURE_RUNTIME,
+      { "runtime", "the engine has no kata-fc registered, and nothing else is Firecracker",
+        "install Kata Containers and name it in the engine's daemon.json (\"runtimes\": "
+        "{\"kata-fc\": ...}), or remove the line: then the bundled microVM serves" } },
+    { NACRE_FEATURE_KVM,
+      { "level", "KVM boots no machine here, and an emulated one is no security boundary",
+        "use a machine with KVM, change 'vm' to 'container', or give --allow-emulation" } },
+};
+
 static struct need need_of(enum nacre_level level, enum nacre_feature feature)
 {
     for (size_t i = 0; level == NACRE_LEVEL_NONE && i < NACRE_COUNT(needs_of_none); i++)
         if (needs_of_none[i].feature == feature)
             return needs_of_none[i].need;
+    for (size_t i = 0; level == NACRE_LEVEL_VM && i < NACRE_COUNT(needs_of_vm); i++)
+        if (needs_of_vm[i].feature == feature)
+            return needs_of_vm[i].need;
     /* Up to an ordinary share, nice does at this level. */
     if (feature == NACRE_FEATURE_CPU_SHARES_ANY && level == NACRE_LEVEL_WASM)
         return (struct need){ "resource_limits.cpu_shares",

@@ -251,9 +251,9 @@ static void misplaced(struct draft *draft)
         refuse(draft, "request.directory", CODE_WRONG_LEVEL,
                "a guest at level wasm starts in no directory",
                "leave --directory out");
-    if (request->image && draft->policy->level != NACRE_LEVEL_CONTAINER)
+    if (request->image && !nacre_level_has_image(draft->policy->level))
         refuse(draft, "request.image", CODE_WRONG_LEVEL,
-               "there are images at level container alone",
+               "there are images at levels container and vm alone",
                "leave --image out, or take a policy of level container");
     if (request->unsandboxed && draft->policy->level != NACRE_LEVEL_NONE)
         note(draft, "request.unsandboxed",

@@ -7,6 +7,7 @@
 #include "nacre/path.h"
 #include "nacre/render.h"
 #include "nacre/text.h"
+#include "walls.h"
 
 static void json_guard(json_t **owned)
 {
@@ -308,7 +309,7 @@ json_t *nacre_plan_json(const struct nacre_policy *policy, const struct nacre_pl
     bad |= json_object_set_new(object, "directory", name_or_null(plan->directory));
     bad |= json_object_set_new(object, "scope", scope_json(plan));
     bad |= json_object_set_new(object, "container",
-                               plan->level == NACRE_LEVEL_CONTAINER
+                               nacre_level_has_image(plan->level)
                                    ? container_json(&plan->container)
                                    : json_null());
     bad |= json_object_set_new(object, "unsandboxed",

@@ -82,7 +82,7 @@ enum nacre_status nacre_executor_select(struct nacre_executor *const executors[]
             if (lacking & UINT32_C(1) << bit)
                 used += (size_t)snprintf(
                     missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
-                    nacre_feature_name((enum nacre_feature)(1u << bit)));
+                    nacre_feature_name((enum nacre_feature)(UINT32_C(1) << bit)));
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s can't enforce here: %s",
                           wanted, missing);
     }

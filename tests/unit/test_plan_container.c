@@ -281,11 +281,11 @@ static void gvisor_is_planned_with_its_own_walls(void **state)
         nacre_plan_make(plain, &(struct nacre_request){ 0 }, &other, denials, &err),
         NACRE_OK);
     assert_int_equal(plan->runtime, NACRE_RUNTIME_GVISOR);
-    assert_int_equal(plan->required, other->required | NACRE_FEATURE_GVISOR);
+    assert_int_equal(plan->required, other->required | NACRE_FEATURE_RUNTIME);
     assert_memory_not_equal(&plan->digest, &other->digest, sizeof(plan->digest));
     /* No other line of a policy takes its place, and no caller can go without. */
-    assert_null(nacre_waiver_name(NACRE_FEATURE_GVISOR));
-    nacre_plan_deny(plan, ~(uint32_t)NACRE_FEATURE_GVISOR, denials);
+    assert_null(nacre_waiver_name(NACRE_FEATURE_RUNTIME));
+    nacre_plan_deny(plan, ~(uint32_t)NACRE_FEATURE_RUNTIME, denials);
     assert_int_equal(denials->denials_seen, 1);
     assert_string_equal(denials->denials[0].rule, "runtime");
     assert_int_equal(denials->denials[0].place.line, 7);

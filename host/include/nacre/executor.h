@@ -21,6 +21,8 @@ struct nacre_executor_options {
     const char *state_dir;   /* for what stays between runs: boxes, sessions */
     const char *const *protected_paths; /* NULL-terminated: nacre's own directories, denied
                                            to every guest; or NULL */
+    struct nacre_executor *containers; /* level vm: whose engine and boxes it shares; else
+                                          NULL */
     struct nacre_doors *doors; /* what plans with an open network leave by; NULL: none */
     bool in_process;         /* run guests in this process: no jail, no kill */
     uint32_t landlock_min;   /* --require-landlock N; 0: use what there is */
@@ -97,6 +99,7 @@ void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool
 extern const struct nacre_executor_ops nacre_wasm_executor;
 extern const struct nacre_executor_ops nacre_process_executor;
 extern const struct nacre_executor_ops nacre_container_executor;
+extern const struct nacre_executor_ops nacre_vm_executor;
 extern const struct nacre_executor_ops nacre_none_executor;
 
 #endif

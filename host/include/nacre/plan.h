@@ -130,11 +130,13 @@ enum nacre_feature {
                                                 nacre's own filter holds */
     NACRE_FEATURE_DISK_OF_HOST   = 1 << 29, /* a bound on directories of the host's that
                                                a guest writes to: nobody has it */
-    NACRE_FEATURE_GVISOR         = 1 << 30, /* a container with a kernel of its own */
+    NACRE_FEATURE_RUNTIME        = 1 << 30, /* the very one that the policy names: gVisor
+                                               in a container, Firecracker in a machine */
+    NACRE_FEATURE_KVM            = 1u << 31, /* a machine that the processor keeps apart */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
-/* What an executor of `level` can be asked for; 0 for a level that is not served yet. */
+/* What an executor of `level` can be asked for. */
 uint32_t nacre_level_features(enum nacre_level level);
 
 /* Lines of a policy that a caller may do without, by the name that --waive takes. */
@@ -154,7 +156,9 @@ uint32_t nacre_level_features(enum nacre_level level);
     X(APPARMOR, "apparmor_profile")              \
     X(SELINUX, "selinux_label")                  \
     X(SECCOMP_PROFILE, "seccomp_profile")        \
-    X(TUNNEL_SCAN, "tunnel-scan")
+    X(TUNNEL_SCAN, "tunnel-scan")                \
+    X(KVM, NACRE_WAIVER_EMULATION)
+#define NACRE_WAIVER_EMULATION "emulation" /* also --allow-emulation */
 const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived */
 
 /* A directory that the guest will see. */
@@ -183,7 +187,7 @@ struct nacre_limits {
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
 };
 
-/* What only a container has, settled: defaults filled in, texts owned by the plan. */
+/* What only a container or a machine has, settled: defaults filled in, texts owned by the plan. */
 struct nacre_container {
     char *image;
     char *workdir;
@@ -193,7 +197,7 @@ struct nacre_container {
     char *setup_command;    /* or NULL */
     char *cpuset;           /* or NULL */
     char **tmpfs, **keep_capabilities, **blocked_syscalls, **environment, **ulimits;
-                            /* NULL-terminated; never NULL at level container */
+                            /* NULL-terminated; never NULL at its levels */
     bool read_only_root;
     bool user_namespaces;   /* a browser's own sandbox needs them; no policy can ask */
     uint64_t memory_swap_bytes;      /* memory and swap together; equal to memory unless
@@ -252,7 +256,7 @@ struct nacre_plan {
     char *directory;   /* where a native command starts */
     enum nacre_scope scope;
     char *scope_key;   /* whose sandbox it is, when one is kept; NULL for scope run */
-    struct nacre_container container; /* for level container */
+    struct nacre_container container; /* for levels container and vm */
     struct nacre_decision *decisions;
     uint32_t decision_count;
     char **denied_host_paths; /* absolute; for identity checks at the mounts.  Where a mount
