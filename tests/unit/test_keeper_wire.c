@@ -46,7 +46,7 @@ static void no_struct_has_grown_unseen(void **state)
     assert_int_equal(sizeof(struct nacre_request), 280);
     assert_int_equal(sizeof(struct nacre_usage), 80);
     assert_int_equal(offsetof(struct nacre_result, run_id), 2248);
-    assert_int_equal(offsetof(struct nacre_result, denials), 2484);
+    assert_int_equal(offsetof(struct nacre_result, denials), 2492);
     assert_int_equal(sizeof(struct nacre_denial), 1384);
     assert_int_equal(sizeof(struct nacre_egress_record), 320);
     assert_int_equal(sizeof(struct nacre_box_info), 688);

@@ -29,6 +29,9 @@ struct nacre_secret_file {
 
 struct nacre_secret_set;
 
+/* Larger input comes by an fd. */
+#define NACRE_REQUEST_INPUT_MAX ((size_t)256 << 10)
+
 /*
  * One call of a tool.  Everything is borrowed for the length of the call.  Zeroed
  * is a valid request: no arguments, no environment, empty input.
@@ -40,6 +43,8 @@ struct nacre_request {
     const struct nacre_mount_request *mounts;
     uint32_t mount_count;
     int input_fd;         /* the guest's stdin; 0 is the caller's own, -1 is empty */
+    const char *input;    /* level wasm: stdin itself, in place of input_fd; or NULL */
+    size_t input_bytes;   /* of it, at most NACRE_REQUEST_INPUT_MAX */
     uint32_t terminals;   /* bits 0, 1, 2: a guest may take this stream for a terminal */
     int trace_fd;         /* level wasm: receives a JSON line for each host call of the
                              guest; 0: none */
