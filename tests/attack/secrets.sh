@@ -109,6 +109,14 @@ S07_a_server_that_gives_it_back() {
     expect_out_lacks "$VALUE"
     expect_out_has "[redacted:key]"
   done
+  # What came and went is nowhere in the memory of who took it out, but where it is locked.
+  [[ $native_level == process && ! ${NACRE_SANITIZED:-} ]] || return 0
+  start run "${native[@]}" --secret key -- sh -c 'curl -sSgm 15 -H "X-Key: {{secret:key}}" \
+    "http://api.example.com/reflect?header=X-Key" && echo up && sleep 1'
+  until_true 9 grep -q up "$scratch/out" || fail "it did not start"
+  is "who still has it" "$(python3 "$here/dumped.py" "$VALUE" $(of_the_host "$pid"))" ""
+  finish
+  expect_status 0
 }
 
 S03_a_guest_that_holds_it_can_not_send_or_say_it() {
