@@ -231,6 +231,26 @@ S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
   done
 }
 
+S11_a_token_that_is_revoked_ends_for_a_run_under_way() {
+  secretive host-boundary
+  vault policy:nobody
+  run secret token key --scope session:s
+  token=$(cat "$scratch/out")
+  net_reset
+  start run "${native[@]}" --session s -- sh -c '
+    curl -sSfm 10 -H "X-Key: $0" http://api.example.com/first
+    echo up
+    while curl -sSm 10 -H "X-Key: $0" http://api.example.com/more; do sleep 0.2; done |
+      grep -m 1 "was revoked"' "$token"
+  until_true 15 grep -q up "$scratch/out" || fail "it did not start"
+  is "received before" "$(count_events event=request path=/first "header:x-key=$VALUE")" 1
+  "$NACRE" secret revoke session:s >"$scratch/revoked"
+  is "what is said" "$(<"$scratch/revoked")" "1 token revoked"
+  until_true 15 grep -q "was revoked" "$scratch/out" || fail "it was not refused"
+  finish
+  expect_status 0
+}
+
 # of_the_host PID: it and those below it that are outside of the sandbox.
 of_the_host() {
   local found
