@@ -139,41 +139,53 @@ static int list_all(const struct cli_args *args, struct nacre_engine *engine)
 
 /* ---- end ---- */
 
-/* What runs in its background goes with it; without a keeper nothing does. */
-static enum nacre_status end_jobs(const char *state_dir, const char *key,
-                                  struct nacre_error *err)
+/* What runs in its background goes with it; without a keeper nothing does.  A session
+ * without a sandbox may have nothing else. */
+static enum nacre_status end_one(const struct cli_args *args, struct nacre_engine *engine,
+                                 const char *key, uint32_t *ret_jobs,
+                                 struct nacre_sessions_report *ret_report,
+                                 struct nacre_error *err)
 {
+    const char *state_dir = nacre_engine_state_dir(engine);
+    const struct nacre_sessions_ender ender = { cli_boxes_ender, engine };
     const struct nacre_keeper_at at = { .state_dir = state_dir };
-    uint32_t ended;
+    enum nacre_status status = nacre_jobs_end(&at, key, ret_jobs, err);
 
-    return nacre_jobs_end(&at, key, &ended, err);
+    *ret_report = (struct nacre_sessions_report){ 0 };
+    if (status == NACRE_OK)
+        status = nacre_sessions_end(state_dir, key, args->values[OPT_FORCE].given,
+                                    deadline(args), &ender, ret_report, err);
+    return status == NACRE_ERR_NOT_FOUND && *ret_jobs > 0 ? NACRE_OK : status;
 }
 
 static int end(const struct cli_args *args, struct nacre_engine *engine)
 {
-    const char *state_dir = nacre_engine_state_dir(engine);
-    const struct nacre_sessions_ender ender = { cli_boxes_ender, engine };
     struct nacre_sessions_report sum = { 0 };
+    uint32_t jobs = 0;
     struct nacre_error err;
 
     for (size_t i = 1; i < args->operand_count; i++) {
         struct nacre_sessions_report one;
+        uint32_t ended = 0;
 
-        if (end_jobs(state_dir, args->operands[i], &err) != NACRE_OK ||
-            nacre_sessions_end(state_dir, args->operands[i],
-                               args->values[OPT_FORCE].given, deadline(args), &ender,
-                               &one, &err) != NACRE_OK)
+        if (end_one(args, engine, args->operands[i], &ended, &one, &err) != NACRE_OK)
             return cli_fail(args, &err);
+        jobs += ended;
         sum.ended += one.ended;
         sum.workspaces += one.workspaces;
         sum.kept += one.kept;
     }
     if (args->json)
-        return cli_json_print(json_pack("{s:I, s:I, s:I}", "ended", (json_int_t)sum.ended,
-                                        "workspaces", (json_int_t)sum.workspaces, "kept",
-                                        (json_int_t)sum.kept))
+        return cli_json_print(json_pack("{s:I, s:I, s:I, s:I}", "ended",
+                                        (json_int_t)sum.ended, "workspaces",
+                                        (json_int_t)sum.workspaces, "kept",
+                                        (json_int_t)sum.kept, "background",
+                                        (json_int_t)jobs))
                    ? 0
                    : nacre_status_exit(NACRE_ERR_MEMORY);
+    if (jobs > 0)
+        (void)printf("ended %" PRIu32 " background command%s\n", jobs,
+                     jobs == 1 ? "" : "s");
     (void)printf("ended %" PRIu32 " sandbox%s, removed %" PRIu32 " workspace%s\n",
                  sum.ended, sum.ended == 1 ? "" : "es", sum.workspaces,
                  sum.workspaces == 1 ? "" : "s");
