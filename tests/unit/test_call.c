@@ -258,6 +258,7 @@ static void how_a_tool_ends_is_told(void **state)
         const char *tool, *arguments, *code, *text;
     } rows[] = {
         { "probe", "{\"do\": \"trap\"}", "trapped", "failed inside" },
+        { "writer", "{\"do\": \"trap\"}", "trapped", "look at the files first" },
         { "bounded", "{\"do\": \"loop\"}", "timed-out", "ask for less" },
         { "starved", "{\"do\": \"loop\"}", "out-of-fuel", "budget" },
         { "probe", "{\"do\": \"flood\"}", "output-limit", "more than may be kept" },

@@ -139,6 +139,16 @@ done
 run audit verify
 expect_status 0
 
+# ---- modes ----
+
+printf '#!/bin/sh\necho one\n' >"$scratch/agent/tool.sh"
+chmod 0755 "$scratch/agent/tool.sh"
+run tool call apply_patch --config c.json5 --session task --json-args '{"patch": "*** Begin Patch\n*** Update File: tool.sh\n*** Move to: bin/run.sh\n@@\n-echo one\n+echo two\n*** End Patch"}'
+expect_status 0
+[[ $(stat -c %a "$scratch/agent/bin/run.sh") == 755 && ! -e $scratch/agent/tool.sh ]] ||
+  fail "a file that is moved has another mode"
+[[ $("$scratch/agent/bin/run.sh") == two ]] || fail "a file that is moved has other bytes"
+
 # ---- the background ends with its session ----
 
 cat >bare.json5 <<EOF2
