@@ -142,6 +142,7 @@ static bool make_parents(const char *path, struct made *made)
 /* The new bytes beside `entry->path`, under a name that nobody else has. */
 static bool write_beside(struct patch_entry *entry, const char *bytes, size_t count)
 {
+    static unsigned number; /* goes on: a patch has many files */
     const char *slash = strrchr(entry->path, '/');
     size_t room = strlen(entry->path) + 64;
     char *name = nacre_arena(room);
@@ -150,7 +151,7 @@ static bool write_beside(struct patch_entry *entry, const char *bytes, size_t co
 
     for (unsigned attempt = 0; attempt < 1000 && fd < 0; attempt++) {
         (void)snprintf(name, room, "%.*s/.nacre-patch-%u.tmp", (int)(slash - entry->path),
-                       entry->path, attempt);
+                       entry->path, number++);
         fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
         if (fd < 0 && errno != EEXIST)
             return false;
