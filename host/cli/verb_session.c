@@ -167,6 +167,8 @@ static void tell_end(const struct nacre_sessions_report *sum)
 
 static int end(const struct cli_args *args, struct nacre_engine *engine)
 {
+    const char *state_dir = nacre_engine_state_dir(engine);
+    const struct nacre_sessions_ender ender = { cli_boxes_ender, engine };
     struct nacre_sessions_report sum = { 0 };
     struct nacre_error err;
 
