@@ -43,9 +43,9 @@ static void mount_layers(const struct init_machine *order)
         launch_fail("mount the layer above the image", NULL);
     make_dir("/layer/upper");
     make_dir("/layer/work");
-    /* The root itself is the upper one. */
-    if (stat("/lower", &info) != 0 ||
-        chown("/layer/upper", info.st_uid, info.st_gid) != 0 ||
+    /* The root itself is the upper one, and root's: sqfstar gives the root that it makes
+     * to whom it runs as. */
+    if (stat("/lower", &info) != 0 || chown("/layer/upper", 0, 0) != 0 ||
         chmod("/layer/upper", info.st_mode & 07777) != 0)
         launch_fail("mount the layer above the image", NULL);
     if (mount("overlay", "/root", "overlay", MS_NOSUID | MS_NODEV,
