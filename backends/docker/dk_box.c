@@ -236,8 +236,8 @@ static enum nacre_status boot_words(const struct dk_box *box,
     const struct dk_machine_boot boot = {
         .shares = &inside->binds,
         .ram_bytes = dk_machine_ram(inside->plan),
-        .processors = dk_machine_processors(inside->plan, box->parts.emulated),
-        .emulated = box->parts.emulated,
+        .processors = dk_machine_processors(inside->plan, box->parts.kvm),
+        .emulated = !box->parts.kvm,
         .processor_khz = dk_machine_khz(),
         .has_disk = true,
     };
@@ -373,6 +373,7 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
     const struct dk_parts_input input = { .site = site, .plan = order->plan,
                                           .extra = order->extra,
                                           .extra_count = order->extra_count,
+                                          .kvm = order->kvm,
                                           .cancelled = order->cancelled };
     enum nacre_status status;
     bool again = false;

@@ -22,6 +22,7 @@ struct dk_box_order {
     const char *name;      /* NULL: one that nobody else has */
     const struct dk_extra *extra; /* to be bound too; outlive the box */
     size_t extra_count;
+    bool kvm; /* the container has KVM's device */
     const _Atomic int *cancelled;
 };
 

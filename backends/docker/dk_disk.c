@@ -211,7 +211,8 @@ static enum nacre_status run_packer(struct making *making, struct dk_box *box,
     /* Not compressed: whoever reads it may be emulated. */
     static const char *const words[] = { "/usr/bin/sqfstar", "-quiet", "-no-progress",
                                          "-mem", "128M", "-root-mode", "0755", "-noI",
-                                         "-noD", "-noF", "-noX", DK_MACHINE_OUT "/disk", NULL };
+                                         "-noD", "-noF", "-noX",
+                                         DK_MACHINE_OUT "/disk", NULL };
     static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     const struct nacre_request request = { .input_fd = making->pipe[0],
@@ -266,19 +267,12 @@ static enum nacre_status pack_from(struct making *making, struct dk_box *box,
 static enum nacre_status pack(struct making *making, const char *out_path,
                               struct nacre_error *err)
 {
-    static char *none[] = { NULL };
-    const struct nacre_plan bare = {
-        .level = NACRE_LEVEL_VM,
-        .limits = { .memory_bytes_max = PACKER_BYTES },
-        .container = { .tmpfs = none, .keep_capabilities = none,
-                       .blocked_syscalls = none, .environment = none, .ulimits = none },
-    };
     const struct dk_extra out = { out_path, DK_MACHINE_OUT, true };
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
     NACRE_AUTO(dk_box_guard) struct dk_box *box = NULL;
     struct dk_box_order order = { .cancelled = making->cancelled, .extra = &out,
                                   .extra_count = 1 };
-    enum nacre_status status = dk_machine_plan(&bare, &plan, err);
+    enum nacre_status status = dk_machine_bare(PACKER_BYTES, &plan, err);
 
     order.plan = plan;
     if (status == NACRE_OK)

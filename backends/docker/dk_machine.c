@@ -110,7 +110,7 @@ uint64_t dk_machine_ram(const struct nacre_plan *inside)
 }
 
 /* Emulated ones only take each other's time. */
-uint32_t dk_machine_processors(const struct nacre_plan *inside, bool emulated)
+uint32_t dk_machine_processors(const struct nacre_plan *inside, bool kvm)
 {
     uint64_t asked = (inside->container.cpus_nano + 999999999) / 1000000000;
     long there = sysconf(_SC_NPROCESSORS_ONLN);
@@ -118,7 +118,7 @@ uint32_t dk_machine_processors(const struct nacre_plan *inside, bool emulated)
                                                            : (uint64_t)there;
 
     if (asked == 0)
-        asked = emulated ? 1 : most;
+        asked = kvm ? most : 1;
     return (uint32_t)(asked < most ? asked : most);
 }
 
@@ -133,6 +133,20 @@ uint64_t dk_machine_khz(void)
     if (file)
         (void)fclose(file);
     return mhz > 0 ? (uint64_t)(mhz * 1000) : KHZ_COMMON;
+}
+
+enum nacre_status dk_machine_bare(uint64_t memory_bytes, struct nacre_plan **ret_plan,
+                                  struct nacre_error *err)
+{
+    static char *none[] = { NULL };
+    const struct nacre_plan bare = {
+        .level = NACRE_LEVEL_VM,
+        .limits = { .memory_bytes_max = memory_bytes },
+        .container = { .tmpfs = none, .keep_capabilities = none,
+                       .blocked_syscalls = none, .environment = none, .ulimits = none },
+    };
+
+    return dk_machine_plan(&bare, ret_plan, err);
 }
 
 enum nacre_status dk_machine_plan(const struct nacre_plan *inside,

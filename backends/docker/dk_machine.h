@@ -25,11 +25,16 @@ NACRE_MUST_CHECK enum nacre_status dk_machine_plan(const struct nacre_plan *insi
                                                    struct nacre_plan **ret_plan,
                                                    struct nacre_error *err);
 
+/* The same for a machine that no plan asks for, and that is shown nothing. */
+NACRE_MUST_CHECK enum nacre_status dk_machine_bare(uint64_t memory_bytes,
+                                                   struct nacre_plan **ret_plan,
+                                                   struct nacre_error *err);
+
 /* The memory of the machine, so that its commands have what the plan says. */
 uint64_t dk_machine_ram(const struct nacre_plan *inside);
 
 /* How many processors it has, and what this machine's run at. */
-uint32_t dk_machine_processors(const struct nacre_plan *inside, bool emulated);
+uint32_t dk_machine_processors(const struct nacre_plan *inside, bool kvm);
 uint64_t dk_machine_khz(void);
 
 /* What the machine's parts are in the container's binds; names lose their lead. */

@@ -17,8 +17,6 @@
 
 #define LOOK_MS 10000
 
-#define KVM_DEVICE "/dev/kvm"
-
 void dk_parts_clear(struct dk_parts *parts)
 {
     if (parts->inside) {
@@ -241,7 +239,7 @@ static enum nacre_status open_machine(const struct dk_parts_input *input,
     if (status != NACRE_OK)
         return status;
     parts->kernel = DK_KERNEL_HOSTS;
-    parts->emulated = !(input->plan->required & NACRE_FEATURE_KVM);
+    parts->kvm = input->plan->required & NACRE_FEATURE_KVM;
     parts->machine_extra[0] = (struct dk_extra){ parts->disk, DK_MACHINE_DISK, false };
     parts->machine_extra[1] = (struct dk_extra){ input->site->initrd_path,
                                                  DK_MACHINE_INITRD, false };
@@ -260,7 +258,7 @@ enum nacre_status dk_parts_open(const struct dk_parts_input *input,
 {
     NACRE_AUTO(dk_parts_clear)
     struct dk_parts parts = { .site = input->site, .extra = input->extra,
-                              .extra_count = input->extra_count };
+                              .extra_count = input->extra_count, .kvm = input->kvm };
     enum nacre_status status = find_kernel(input->site, input->plan, &parts, err);
 
     if (status == NACRE_OK && parts.kernel == DK_KERNEL_MACHINE) {
@@ -289,7 +287,7 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
     const char *profile = parts->plan->container.seccomp_profile;
     bool own_kernel = parts->kernel != DK_KERNEL_HOSTS;
     struct stat device;
-    bool has_device = parts->inside && !parts->emulated && stat(KVM_DEVICE, &device) == 0;
+    bool has_device = parts->kvm && stat(DK_KVM_DEVICE, &device) == 0;
 
     return (struct dk_order){
         .plan = parts->plan,
@@ -305,7 +303,7 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
         .masked = own_kernel ? NULL : parts->site->masked, /* nothing of the host's */
         .layer_bytes_max = parts->layer_bytes_max,
         .labels = labels,
-        .device = has_device ? KVM_DEVICE : NULL,
+        .device = has_device ? DK_KVM_DEVICE : NULL,
         .device_gid = has_device ? device.st_gid : 0,
         .is_machine = parts->inside != NULL,
     };

@@ -36,7 +36,7 @@ struct dk_parts {
     struct dk_parts *inside;
     char *disk;
     struct dk_extra machine_extra[2];
-    bool emulated;
+    bool kvm; /* and its device is in the container; else it is emulated */
 };
 
 /*
@@ -48,6 +48,7 @@ struct dk_parts_input {
     const struct nacre_plan *plan;
     const struct dk_extra *extra; /* outlive the parts */
     size_t extra_count;
+    bool kvm; /* the container has its device */
     const _Atomic int *cancelled;
 };
 NACRE_MUST_CHECK enum nacre_status dk_parts_open(const struct dk_parts_input *input,
