@@ -35,8 +35,10 @@ const char *doorway_text(enum doorway_kind kind);
 int doorway_open(enum doorway_kind kind);
 
 /* What a connection through the doorway may have under way each way at once, and how many
- * of them a sandbox has: as many as a plan lets out (connections_max). */
+ * of them a sandbox has: as many as a plan lets out (connections_max); and so many that
+ * its owner dials.  Each side counts its own, or what crosses would be one too many. */
 #define DOORWAY_WINDOW 65536
 #define DOORWAY_CONNECTIONS_MAX 512
+#define DOORWAY_DIALS_MAX 64
 
 #endif

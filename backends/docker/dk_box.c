@@ -508,7 +508,7 @@ static enum nacre_status words_of(const struct nacre_plan *plan,
 /*
  * Whose a connection is can't be told where two commands run in one network: what one may
  * send is a matter of its own secrets, and what it sent is told with its own result.  So
- * those with a door run by turns; *wall_ms is less by the wait.  False: it never came.
+ * those with a door, or that are dialled, run by turns; *wall_ms is less by the wait.  False: it never came.
  * In gVisor all do: what one leaves behind could not be told from another's.
  */
 static bool take_turn(struct dk_box *box, const struct nacre_request *request,
@@ -634,7 +634,7 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
     uint64_t kills = box->group ? dk_group_kills(box->group) : 0;
     enum nacre_status status;
 
-    if (!nt_door_is_planned(plan) && !is_gvisor(box))
+    if (!nt_door_is_planned(plan) && !is_gvisor(box) && request->dial_fd <= 0)
         return judge_machine(box, nt_box_run(channel_of(box), command, result, err),
                              result, err);
     if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {

@@ -419,19 +419,24 @@ static json_t *host_config(const struct dk_order *order)
 
 json_t *dk_create_body(const struct dk_order *order)
 {
+    bool browser = order->plan->container.user_namespaces;
     char user[32];
     json_t *body = NULL;
 
     (void)snprintf(user, sizeof(user), "%" PRIu32 ":%" PRIu32, order->uid, order->gid);
     /* The working directory is init's: a command's own is told to init.  An engine that
-     * disables the network altogether makes no /etc/hosts; mode "none" is as empty. */
-    body = json_pack("{s:s, s:s, s:s, s:[s], s:[], s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
+     * disables the network altogether makes no /etc/hosts and no loopback that a browser
+     * could be reached by; mode "none" is as empty. */
+    body = json_pack("{s:s, s:s, s:s, s:[s], s:o, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
                      "s:b, s:{s:[s]}}",
                      "Image", order->image_id, "User", user, "WorkingDir", "/",
-                     "Entrypoint", DK_INIT_TARGET, "Cmd", "Hostname", "nacre",
+                     "Entrypoint", DK_INIT_TARGET, "Cmd",
+                     browser ? json_pack("[s]", "browser") : json_array(), "Hostname",
+                     "nacre",
                      "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1, "AttachStdout", 1,
                      "AttachStderr", 1, "Tty", 0, "NetworkDisabled",
-                     !nt_door_is_planned(order->plan), "Healthcheck", "Test", "NONE");
+                     !nt_door_is_planned(order->plan) && !browser, "Healthcheck", "Test",
+                     "NONE");
     if (body && set(body, "Labels", labels(order->labels)) &&
         set(body, "HostConfig", host_config(order)))
         return body;

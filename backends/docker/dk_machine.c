@@ -159,7 +159,7 @@ enum nacre_status dk_machine_plan(const struct nacre_plan *inside,
         return status;
     plan->level = NACRE_LEVEL_CONTAINER;
     plan->runtime = NACRE_RUNTIME_DOCKER;
-    plan->required &= ~(uint32_t)NACRE_FEATURE_PROCESSES;
+    plan->required &= ~(uint64_t)NACRE_FEATURE_PROCESSES;
     nacre_egress_clear(&plan->egress);
     plan->egress = (struct nacre_egress){ .mode = NACRE_NETWORK_DENY };
     plan->injection = NACRE_INJECTION_UNSET;

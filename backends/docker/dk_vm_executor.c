@@ -23,7 +23,7 @@
     (NACRE_FEATURE_NATIVE | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |   \
      NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |                          \
      NACRE_FEATURE_PROCESSES | NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |   \
-     NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_DISK |          \
+     NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK | NACRE_FEATURE_DISK_OF_ROOT |  \
      NACRE_FEATURE_WARM | NACRE_FEATURE_SECRET_FILES)
 
 struct executor {
@@ -63,7 +63,7 @@ static void find_walls(struct executor *executor)
     const struct dk_site *site = executor->containers->site;
     const char *runtime = runtime_of(site);
     struct nacre_executor *base = &executor->base;
-    uint32_t features =
+    uint64_t features =
         INSIDE | (atomic_load(&executor->containers->base.features) & AROUND);
     char text[DK_RUNTIME_TEXT];
 
@@ -98,7 +98,7 @@ static void find_kvm(struct executor *executor)
     executor->knows_kvm = true;
 }
 
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     struct executor *executor = executor_of(base);
     struct nacre_error err;

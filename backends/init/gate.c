@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -16,11 +18,11 @@
 
 #define CREDIT_STEP (DOORWAY_WINDOW / 4)
 #define ACCEPTS_MAX 16 /* in one turn */
+#define DIAL_TRIES 3   /* 7 s in all: a listener whose queue is full answers nothing */
 
 enum { AT_NAMES = 1, AT_LISTENERS }; /* 0 is nobody's */
 
-static uint8_t windows[DOORWAY_CONNECTIONS_MAX][DOORWAY_WINDOW]
-    __attribute__((aligned(4096)));
+static uint8_t windows[GATE_CONNECTIONS][DOORWAY_WINDOW] __attribute__((aligned(4096)));
 
 void gate_init(struct gate *gate, int names_fd)
 {
@@ -70,6 +72,7 @@ static uint8_t *window_of(const struct gate *gate,
 static void drop(struct gate *gate, struct gate_connection *connection)
 {
     gate->is_full = false;
+    connection->is_dialled = false;
     fd_close(&connection->fd);
     (void)madvise(window_of(gate, connection), DOORWAY_WINDOW, MADV_DONTNEED);
 }
@@ -165,29 +168,36 @@ static void move(struct gate *gate, struct gate_connection *connection,
 
 /* ---- coming in ---- */
 
-static struct gate_connection *free_one(struct gate *gate)
+/* The first that is free; `end` when none is. */
+static size_t free_place(const struct gate *gate, size_t first, size_t end)
 {
-    for (size_t i = 0; i < DOORWAY_CONNECTIONS_MAX; i++)
-        if (!gate->connections[i].is_used) {
-            if (i >= gate->count)
-                gate->count = i + 1;
-            return &gate->connections[i];
-        }
-    return NULL;
+    while (first < end && gate->connections[first].is_used)
+        first++;
+    return first;
 }
 
 static bool has_room(const struct gate *gate)
 {
-    for (size_t i = 0; i < DOORWAY_CONNECTIONS_MAX; i++)
-        if (!gate->connections[i].is_used)
-            return true;
-    return false;
+    return free_place(gate, DOORWAY_DIALS_MAX, GATE_CONNECTIONS) < GATE_CONNECTIONS;
+}
+
+static struct gate_connection *settle(struct gate *gate, size_t place, int fd,
+                                      const uint8_t id[FRAME_ID])
+{
+    struct gate_connection *connection = &gate->connections[place];
+
+    *connection = (struct gate_connection){ .fd = fd, .is_used = true,
+                                            .credit = DOORWAY_WINDOW,
+                                            .room = DOORWAY_WINDOW };
+    memcpy(connection->id, id, FRAME_ID);
+    if (place >= gate->count)
+        gate->count = place + 1;
+    return connection;
 }
 
 /* False: no more for now. */
 static bool let_in(struct gate *gate, enum doorway_kind kind, struct outbox *out)
 {
-    struct gate_connection *connection;
     uint8_t bytes[8], id[FRAME_ID];
     struct pack pack = { .bytes = bytes, .size = sizeof(bytes) };
     int fd;
@@ -204,14 +214,68 @@ static bool let_in(struct gate *gate, enum doorway_kind kind, struct outbox *out
         (void)close(fd);
         return false;
     }
-    connection = free_one(gate);
-    *connection = (struct gate_connection){ .fd = fd, .is_used = true,
-                                            .credit = DOORWAY_WINDOW,
-                                            .room = DOORWAY_WINDOW };
-    memcpy(connection->id, id, sizeof(id));
+    (void)settle(gate, free_place(gate, DOORWAY_DIALS_MAX, GATE_CONNECTIONS), fd, id);
     pack_u64(&pack, kind);
     outbox_add(out, FRAME_OPEN, 0, id, bytes, pack.used);
     return true;
+}
+
+/* ---- dialled by the owner ---- */
+
+/* -1 with errno; EINPROGRESS with an fd. */
+static int dial(uint16_t port)
+{
+    const struct sockaddr_in address = { .sin_family = AF_INET,
+                                         .sin_port = htons(port),
+                                         .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    const int tries = DIAL_TRIES;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &tries, sizeof(tries));
+    errno = 0;
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 &&
+        errno != EINPROGRESS)
+        fd_close(&fd);
+    return fd;
+}
+
+static void answer(struct gate *gate, struct gate_connection *connection)
+{
+    int failed = 0;
+    socklen_t size = sizeof(failed);
+
+    connection->is_dialled = false;
+    if (getsockopt(connection->fd, SOL_SOCKET, SO_ERROR, &failed, &size) != 0 || failed)
+        drop(gate, connection);
+}
+
+static struct gate_connection *find(struct gate *gate, const uint8_t id[FRAME_ID])
+{
+    for (size_t i = 0; i < gate->count; i++)
+        if (gate->connections[i].is_used &&
+            memcmp(gate->connections[i].id, id, FRAME_ID) == 0)
+            return &gate->connections[i];
+    return NULL;
+}
+
+const char *gate_dial(struct gate *gate, const struct frame *frame)
+{
+    struct unpack unpack = { .bytes = frame->payload, .size = frame->size };
+    uint64_t port = unpack_u64(&unpack);
+    size_t place = free_place(gate, 0, DOORWAY_DIALS_MAX);
+    int fd;
+
+    if (!unpack_whole(&unpack) || frame->lane != 0 || port == 0 || port > UINT16_MAX)
+        return "a port to dial that is none";
+    if (find(gate, frame->id))
+        return "a connection's id is in use";
+    if (place == DOORWAY_DIALS_MAX)
+        return "one dialled connection too many";
+    fd = dial((uint16_t)port);
+    settle(gate, place, fd, frame->id)->is_dialled = errno == EINPROGRESS && fd >= 0;
+    return NULL;
 }
 
 /* ---- the owner's frames ---- */
@@ -234,12 +298,8 @@ static bool put(const struct gate *gate, struct gate_connection *connection,
 
 const char *gate_take(struct gate *gate, const struct frame *frame, uint64_t number)
 {
-    struct gate_connection *connection = NULL;
+    struct gate_connection *connection = find(gate, frame->id);
 
-    for (size_t i = 0; i < gate->count && !connection; i++)
-        if (gate->connections[i].is_used &&
-            memcmp(gate->connections[i].id, frame->id, FRAME_ID) == 0)
-            connection = &gate->connections[i];
     if (!connection || connection->fd < 0)
         return NULL;
     if (frame->type == FRAME_CLOSE) {
@@ -265,6 +325,8 @@ static short events_of(const struct gate_connection *connection, bool takes_data
 {
     bool reads = takes_data && !connection->read_ended && connection->credit > 0;
 
+    if (connection->is_dialled)
+        return POLLOUT;
     return (short)((reads ? POLLIN : 0) | (connection->used > 0 ? POLLOUT : 0));
 }
 
@@ -274,8 +336,6 @@ nfds_t gate_poll(struct gate *gate, const struct outbox *out, struct pollfd *ret
     bool lets_in = outbox_may_answer(out) && !gate->is_full && has_room(gate);
     nfds_t count = AT_LISTENERS + DOORWAY_COUNT;
 
-    if (gate->names_fd < 0 && gate->listeners[DOORWAY_PROXY] < 0)
-        return 0;
     ret_fds[0] = (struct pollfd){ .fd = -1 };
     ret_fds[AT_NAMES] = (struct pollfd){ .fd = gate->names ? gate->names_fd : -1,
                                          .events = POLLIN };
@@ -297,15 +357,15 @@ nfds_t gate_poll(struct gate *gate, const struct outbox *out, struct pollfd *ret
 
 void gate_move(struct gate *gate, struct outbox *out, const struct pollfd *fds)
 {
-    if (gate->names_fd < 0 && gate->listeners[DOORWAY_PROXY] < 0)
-        return;
     if (fds[AT_NAMES].revents)
         names_serve(gate->names_fd, gate->names);
     for (size_t i = 0; i < gate->count; i++) {
         struct gate_connection *connection = &gate->connections[i];
         nfds_t at = connection->poll_at;
 
-        if (connection->is_used && connection->fd >= 0)
+        if (connection->is_used && connection->is_dialled && at > 0 && fds[at].revents)
+            answer(gate, connection);
+        if (connection->is_used && connection->fd >= 0 && !connection->is_dialled)
             move(gate, connection, out, at > 0 && fds[at].revents);
     }
     for (size_t i = gate->count; i-- > 0;)

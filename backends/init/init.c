@@ -346,6 +346,13 @@ static const char *take_for_command(const struct frame *frame)
     return NULL;
 }
 
+static const char *take_dial(const struct frame *frame)
+{
+    if (!init.report.is_sent)
+        return "a connection before the report";
+    return find(frame->id) ? "a command's id is in use" : gate_dial(&init.gate, frame);
+}
+
 static const char *take_frame(const struct frame *frame)
 {
     static const uint8_t none[FRAME_ID];
@@ -359,6 +366,8 @@ static const char *take_frame(const struct frame *frame)
         return take_config(frame);
     case FRAME_START:
         return take_start(frame);
+    case FRAME_DIAL:
+        return take_dial(frame);
     case FRAME_SIGNAL:
     case FRAME_KILL:
     case FRAME_DATA:
@@ -532,7 +541,8 @@ static const char *begin(const struct init_place *place)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
         (!place->is_pid1 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0))
         return "no_new_privs";
-    return place->held || !place->walls || walls_filter() ? NULL : "seccomp";
+    return place->held || !place->walls || walls_filter(place->browser) ? NULL
+                                                                        : "seccomp";
 }
 
 /* As much of the last frames as the owner takes in time. */

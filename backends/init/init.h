@@ -15,6 +15,7 @@ struct init_place {
     bool is_pid1; /* else a subreaper, which guests may kill: level none */
     bool walls;   /* commands lose their capabilities and get seccomp and Landlock; false
                      only at level none */
+    bool browser; /* that filter is a browser's */
     bool held;    /* this process is behind the commands' seccomp filter and, where there
                      is one, their Landlock ruleset already, and so is all that it starts;
                      its signals have their defaults */

@@ -18,9 +18,11 @@ int main(int argc, char **argv)
         return machine_main();
     if (argc == 2 && strcmp(argv[1], "none") == 0)
         place.walls = false;
+    else if (argc == 2 && strcmp(argv[1], "browser") == 0)
+        place.browser = true;
     else if (argc != 1) {
-        (void)fputs("nacre-init: expected no argument, \"launch\", \"machine\" or "
-                    "\"none\"; nacre starts it, as the first process of a sandbox\n",
+        (void)fputs("nacre-init: expected no argument, \"launch\", \"machine\", "
+                    "\"browser\" or \"none\"; nacre starts it, as the first process of a sandbox\n",
                     stderr);
         return 2;
     }

@@ -84,12 +84,13 @@ const char *walls_lower(const struct walls *walls, const struct init_start *star
     return NULL;
 }
 
-bool walls_filter(void)
+bool walls_filter(bool browser)
 {
     struct nacre_error err;
 
-    if (nacre_seccomp_install(nacre_seccomp_program(NACRE_SECCOMP_NATIVE), &err) ==
-        NACRE_OK)
+    if (nacre_seccomp_install(nacre_seccomp_program(browser ? NACRE_SECCOMP_BROWSER
+                                                            : NACRE_SECCOMP_NATIVE),
+                              &err) == NACRE_OK)
         return true;
     errno = err.sys_errno;
     return false;

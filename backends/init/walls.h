@@ -18,7 +18,7 @@ struct walls {
 
 /* The seccomp filter of every command, around init itself: for each of them it would cost
  * 0.3 ms, and nothing that inherits it gets rid of it. */
-bool walls_filter(void);
+bool walls_filter(bool browser);
 
 /*
  * For a process that is about to execute a guest's program, in this order; what lies

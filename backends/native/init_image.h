@@ -12,8 +12,8 @@ extern const size_t nacre_init_image_size;
 
 /*
  * A sealed memfd of it (CLOEXEC, read-only for good), to be executed by way of
- * /proc/self/fd/N: no arguments in a container, "launch" for a process, "none" for level
- * none.  Takes about as long as copying it: make one and keep it.
+ * /proc/self/fd/N: no arguments in a container, "browser" in a browser's, "launch" for a
+ * process, "none" for level none.  Takes about as long as copying it: make one and keep it.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_init_fd(int *ret_fd, struct nacre_error *err);
 

@@ -233,7 +233,7 @@ enum nacre_status nt_box_open_machine(struct nt_stream *stream,
     *stream = (struct nt_stream){ NULL, NULL };
     if (!box)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's channel");
-    if (config->carries && !(box->doorway = nt_doorway_new()))
+    if (config->carries && !(box->doorway = nt_doorway_new(true)))
         return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's doorway");
     if (machine)
         status = send_machine(box, machine, err);

@@ -71,7 +71,7 @@ const char *nt_box_answer(const struct nt_box *box, const char *question,
 struct nt_command {
     struct init_start start;
     uint64_t output_bytes_max; /* both streams together, cut at the byte */
-    const struct nacre_request *request; /* input_fd, on_output, stream_only */
+    const struct nacre_request *request; /* input_fd, on_output, stream_only, dial_fd */
     const _Atomic int *cancelled;        /* a signal's number ends the command */
     /* Asked about every 100 ms while the command runs; true: something that the sandbox
      * stands on has changed, `reason` says what.  May be NULL. */
@@ -79,7 +79,8 @@ struct nt_command {
     void *disturbed_data;
     /* Gets each connection that comes through the sandbox's doorway (doorway.h) while the
      * command runs; `fd` is its own from there on, and at its end when the command is.
-     * Only one command of a box at a time may have it.  NULL: nobody is there. */
+     * Only one command of a box at a time may have it, or a request with a `dial_fd`.
+     * NULL: nobody is there. */
     void (*connected)(void *data, int kind, int fd);
     void *connected_data;
 };

@@ -10,11 +10,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "pass.h"
+
 #define CREDIT_STEP (DOORWAY_WINDOW / 4)
 
-struct nt_doorway *nt_doorway_new(void)
+struct nt_doorway *nt_doorway_new(bool carries)
 {
-    return calloc(1, sizeof(struct nt_doorway));
+    struct nt_doorway *doorway = calloc(1, sizeof(*doorway));
+
+    if (doorway)
+        doorway->carries = carries;
+    return doorway;
 }
 
 static void close_fd(int *fd)
@@ -38,7 +44,7 @@ void nt_doorway_free(struct nt_doorway *doorway)
 {
     if (!doorway)
         return;
-    for (size_t i = 0; i < DOORWAY_CONNECTIONS_MAX; i++)
+    for (size_t i = 0; i < NT_CONNECTIONS; i++)
         if (doorway->connections[i].is_used)
             release(doorway, &doorway->connections[i]);
     free(doorway);
@@ -136,6 +142,70 @@ static void move_in(struct nt_box *box, struct nt_connection *connection)
     }
 }
 
+/* ---- new ones ---- */
+
+/* The first place that is free; `end` when none is. */
+static size_t free_place(const struct nt_doorway *doorway, size_t first, size_t end)
+{
+    while (first < end && doorway->connections[first].is_used)
+        first++;
+    return first;
+}
+
+static struct nt_connection *settle(struct nt_doorway *doorway, size_t place,
+                                    const uint8_t id[FRAME_ID])
+{
+    struct nt_connection *connection = &doorway->connections[place];
+
+    *connection = (struct nt_connection){ .is_used = true, .fd = -1, .theirs = -1,
+                                          .window = DOORWAY_WINDOW,
+                                          .room = DOORWAY_WINDOW };
+    memcpy(connection->id, id, FRAME_ID);
+    if (place >= doorway->count)
+        doorway->count = place + 1;
+    return connection;
+}
+
+/* Takes `fd`; what can't be dialled is closed. */
+static void dial(struct nt_box *box, uint16_t port, int fd)
+{
+    NACRE_AUTO(nacre_fd_guard) int owned = fd;
+    NACRE_AUTO(nacre_heap_guard) uint8_t *bytes = malloc(DOORWAY_WINDOW);
+    size_t place = free_place(box->doorway, 0, DOORWAY_DIALS_MAX);
+    struct nt_connection *connection;
+    struct nacre_error ignored;
+    uint8_t id[FRAME_ID];
+
+    if (!bytes || port == 0 || place == DOORWAY_DIALS_MAX ||
+        nacre_random(id, sizeof(id), &ignored) != NACRE_OK)
+        return;
+    connection = settle(box->doorway, place, id);
+    connection->fd = nacre_fd_take(&owned);
+    connection->bytes = NACRE_HEAP_TAKE(bytes);
+    nt_wire_send_u64(box, FRAME_DIAL, 0, id, port);
+}
+
+bool nt_doorway_may_dial(const struct nt_box *box)
+{
+    return box->doorway &&
+           free_place(box->doorway, 0, DOORWAY_DIALS_MAX) < DOORWAY_DIALS_MAX;
+}
+
+bool nt_doorway_dial(struct nt_box *box, int dial_fd)
+{
+    uint16_t port = 0;
+    size_t fd_count = 0;
+    int fd = -1;
+    ssize_t count = pass_receive(dial_fd, false, &port, sizeof(port), &fd, 1, &fd_count);
+
+    if (fd_count == 1 && count == sizeof(port))
+        dial(box, port, fd);
+    else
+        close_fd(&fd);
+    return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR ||
+                                       errno == EBADMSG));
+}
+
 /* ---- frames ---- */
 
 static const char *take_open(struct nt_box *box, const struct frame *frame)
@@ -143,23 +213,17 @@ static const char *take_open(struct nt_box *box, const struct frame *frame)
     struct nt_doorway *doorway = box->doorway;
     struct unpack unpack = { .bytes = frame->payload, .size = frame->size };
     uint64_t kind = unpack_u64(&unpack);
-    struct nt_connection *connection = doorway->connections;
+    size_t place = free_place(doorway, DOORWAY_DIALS_MAX, NT_CONNECTIONS);
+    struct nt_connection *connection;
     int pair[2] = { -1, -1 };
 
     if (!unpack_whole(&unpack) || frame->lane != 0 || kind == DOORWAY_NONE ||
         kind >= DOORWAY_NAMES)
         return "to a place that the doorway does not have";
-    while (connection < doorway->connections + DOORWAY_CONNECTIONS_MAX &&
-           connection->is_used)
-        connection++;
-    if (connection == doorway->connections + DOORWAY_CONNECTIONS_MAX)
+    if (place == NT_CONNECTIONS)
         return "of one connection too many";
-    *connection = (struct nt_connection){ .is_used = true, .kind = (int)kind, .fd = -1,
-                                          .theirs = -1, .window = DOORWAY_WINDOW,
-                                          .room = DOORWAY_WINDOW };
-    memcpy(connection->id, frame->id, FRAME_ID);
-    if ((size_t)(connection - doorway->connections) >= doorway->count)
-        doorway->count = (size_t)(connection - doorway->connections) + 1;
+    connection = settle(doorway, place, frame->id);
+    connection->kind = (int)kind;
     if (doorway->is_open)
         connection->bytes = malloc(DOORWAY_WINDOW);
     /* Nobody is there, or no room for it: that is no fault of init's. */
@@ -223,9 +287,9 @@ const char *nt_doorway_take(struct nt_box *box, const struct frame *frame)
         box->doorway ? find(box->doorway, frame->id) : NULL;
 
     if (frame->type == FRAME_OPEN)
-        return !box->doorway ? "where there is no doorway"
-               : connection  ? "for the second time"
-                             : take_open(box, frame);
+        return !box->doorway || !box->doorway->carries ? "where there is no doorway"
+               : connection                            ? "for the second time"
+                                                       : take_open(box, frame);
     if (!connection)
         return "for a command that does not run";
     switch (frame->type) {

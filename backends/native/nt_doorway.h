@@ -9,7 +9,9 @@
 /*
  * The connections that init carries out of a sandbox (FRAME_OPEN).  Each is a pair of
  * sockets: one end goes to whoever the running command's `connected` is, the other is
- * moved here, by the thread of that command.  The box's lock guards all of it.
+ * moved here, by the thread of that command.  And those that come in by the command's
+ * `dial_fd` (FRAME_DIAL): theirs is the socket that was sent.  The box's lock guards all
+ * of it.
  */
 struct nt_connection {
     uint8_t id[FRAME_ID];
@@ -26,16 +28,20 @@ struct nt_connection {
     nfds_t poll_at; /* in the part of a poll set; 0: it waits for nothing */
 };
 
+/* Those that are dialled come first. */
+#define NT_CONNECTIONS (DOORWAY_DIALS_MAX + DOORWAY_CONNECTIONS_MAX)
+
 struct nt_doorway {
+    bool carries; /* init may open some */
     bool is_open; /* a command runs whose connections they are */
     size_t count; /* none in use is beyond */
-    struct nt_connection connections[DOORWAY_CONNECTIONS_MAX];
+    struct nt_connection connections[NT_CONNECTIONS];
 };
 
-#define NT_DOORWAY_FDS (1 + DOORWAY_CONNECTIONS_MAX)
+#define NT_DOORWAY_FDS (1 + NT_CONNECTIONS)
 
-/* For a box whose init carries. */
-struct nt_doorway *nt_doorway_new(void);
+/* For a box whose init `carries`, or that somebody dials. */
+struct nt_doorway *nt_doorway_new(bool carries);
 void nt_doorway_free(struct nt_doorway *doorway); /* accepts NULL */
 
 /* A frame of no command.  NULL, or what is wrong with it. */
@@ -47,6 +53,11 @@ void nt_doorway_end(struct nt_box *box);
 
 /* One that has to be handed on: false when there is none.  Both are the caller's. */
 bool nt_doorway_next(struct nt_box *box, int *ret_kind, int *ret_fd);
+
+/* Takes one that came by `dial_fd`, if one did: false when none will any more.  To be
+ * asked only where there is room for it. */
+bool nt_doorway_dial(struct nt_box *box, int dial_fd);
+bool nt_doorway_may_dial(const struct nt_box *box);
 
 /* What they wait for: so many places of a poll set; and what to do then.  With `may_send`
  * false nothing more is read for init. */

@@ -34,7 +34,7 @@ struct call {
     uint64_t ungiven[FRAME_LANES]; /* taken, and not told to init yet */
 
     uint64_t output_bytes, output_bytes_max, input_bytes;
-    bool input_open, input_may_wait;
+    bool input_open, input_may_wait, dial_open;
 
     uint64_t limit_ns; /* init has to have ended it by then */
     uint64_t disturbed_ns;
@@ -288,6 +288,11 @@ static void drain_pokes(struct nt_run *run)
     run->poked = false;
 }
 
+static bool uses_doorway(const struct call *call)
+{
+    return call->command->connected || call->command->request->dial_fd > 0;
+}
+
 /* What came through the doorway goes to the command's own. */
 static void hand_connections_on(struct call *call)
 {
@@ -302,33 +307,47 @@ static void hand_connections_on(struct call *call)
     }
 }
 
+/* Who comes when there is no room waits. */
+static bool wants_dials(const struct call *call)
+{
+    return call->dial_open && !is_over(call) && call->kill == NT_KILL_NONE &&
+           nt_doorway_may_dial(call->box);
+}
+
+/* In a poll set. */
+enum { AT_WAKE, AT_STREAM, AT_INPUT, AT_DIAL, AT_DOORWAY };
+
 /* Moves frames if nobody else does, and sleeps until there is something to do. */
 static void step(struct call *call)
 {
     struct nt_box *box = call->box;
     struct nt_run *run = &call->run;
-    struct pollfd ready[3 + NT_DOORWAY_FDS];
-    nfds_t count = 3;
+    struct pollfd ready[AT_DOORWAY + NT_DOORWAY_FDS];
+    nfds_t count = AT_DOORWAY;
     uint64_t until = nacre_clock_ns() + SLICE_NS;
     struct timespec wait = { 0, 0 };
     bool moved = false;
 
-    ready[0] = (struct pollfd){ .fd = run->wake_fd, .events = POLLIN };
-    ready[1] = (struct pollfd){ .fd = -1 };
-    ready[2] = (struct pollfd){ .fd = -1, .events = POLLIN };
+    ready[AT_WAKE] = (struct pollfd){ .fd = run->wake_fd, .events = POLLIN };
+    ready[AT_STREAM] = (struct pollfd){ .fd = -1 };
+    ready[AT_INPUT] = (struct pollfd){ .fd = -1, .events = POLLIN };
+    ready[AT_DIAL] = (struct pollfd){ .fd = -1, .events = POLLIN };
     if (!box->leader)
         box->leader = run;
     if (box->leader == run) {
         nt_wire_flush(box);
         moved = nt_wire_read(box);
-        ready[1].fd = box->stream.ops->poll_fd(box->stream.stream);
-        ready[1].events = nt_wire_backlog(box) > 0 ? POLLIN | POLLOUT : POLLIN;
+        ready[AT_STREAM].fd = box->stream.ops->poll_fd(box->stream.stream);
+        ready[AT_STREAM].events = nt_wire_backlog(box) > 0 ? POLLIN | POLLOUT : POLLIN;
     }
     if (wants_input(call))
-        ready[2].fd = call->command->request->input_fd;
+        ready[AT_INPUT].fd = call->command->request->input_fd;
+    if (wants_dials(call))
+        ready[AT_DIAL].fd = call->command->request->dial_fd;
     hand_connections_on(call);
-    if (call->command->connected)
-        count += nt_doorway_poll(box, nt_wire_backlog(box) < BACKLOG_MAX, ready + 3);
+    if (uses_doorway(call))
+        count += nt_doorway_poll(box, nt_wire_backlog(box) < BACKLOG_MAX,
+                                 ready + AT_DOORWAY);
     /* Also after something came: so that others get the lock, and the input its turn. */
     if (!moved && !is_over(call))
         wait = nacre_clock_until(until < call->limit_ns ? until : call->limit_ns);
@@ -338,9 +357,11 @@ static void step(struct call *call)
             ready[i].revents = 0;
     lock(call);
     drain_pokes(run);
-    if (call->command->connected)
-        nt_doorway_move(box, ready + 3);
-    if (ready[2].revents && wants_input(call))
+    if (uses_doorway(call))
+        nt_doorway_move(box, ready + AT_DOORWAY);
+    if (ready[AT_DIAL].revents && wants_dials(call))
+        call->dial_open = nt_doorway_dial(box, call->command->request->dial_fd);
+    if (ready[AT_INPUT].revents && wants_input(call))
         pump_input(call);
 }
 
@@ -354,7 +375,7 @@ static void attend(struct call *call)
     }
     take_output(call);
     end_if_disturbed(call);
-    if (call->command->connected)
+    if (uses_doorway(call))
         nt_doorway_end(call->box);
     give_up_lead(call);
     if (!call->run.over) {
@@ -465,6 +486,7 @@ static void prepare(struct call *call)
     call->limit_ns =
         now + (wall_ms < most_ms ? wall_ms : most_ms) * NACRE_NS_PER_MS + GRACE_NS;
     call->input_open = command->request->input_fd >= 0;
+    call->dial_open = command->request->dial_fd > 0;
     call->input_may_wait = call->input_open &&
                            fstat(command->request->input_fd, &info) == 0 &&
                            (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) ||
@@ -488,9 +510,13 @@ static enum nacre_status begin(struct call *call, struct nacre_error *err)
     if (status != NACRE_OK)
         return status;
     lock(call);
+    if (call->dial_open && !box->doorway)
+        box->doorway = nt_doorway_new(false);
     if (atomic_load(&box->spent)) {
         errno = 0;
         status = nacre_fail(err, NACRE_ERR_IO, "%s", box->why);
+    } else if (call->dial_open && !box->doorway) {
+        status = nacre_fail(err, NACRE_ERR_MEMORY, "connections into a sandbox");
     } else {
         call->run.next = box->runs;
         box->runs = &call->run;

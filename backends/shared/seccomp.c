@@ -35,9 +35,10 @@ const struct nacre_seccomp_program *nacre_seccomp_program(enum nacre_seccomp_kin
         [NACRE_SECCOMP_WORKER] = &worker_filter,
         [NACRE_SECCOMP_COMPILER] = &compiler_filter,
         [NACRE_SECCOMP_NATIVE] = &native_filter,
+        [NACRE_SECCOMP_BROWSER] = &browser_filter,
     };
 
-    assert(kind > NACRE_SECCOMP_NONE && kind <= NACRE_SECCOMP_NATIVE);
+    assert(kind > NACRE_SECCOMP_NONE && kind <= NACRE_SECCOMP_BROWSER);
     return filters[kind];
 }
 

@@ -25,6 +25,7 @@ enum nacre_seccomp_kind {
     NACRE_SECCOMP_NATIVE,   /* a program that was not written for us: what Docker's
                                default profile leaves to a container without
                                capabilities, and less */
+    NACRE_SECCOMP_BROWSER,  /* the same, and what a browser's own sandbox needs */
 };
 
 struct nacre_seccomp_program;
@@ -35,9 +36,9 @@ NACRE_MUST_CHECK enum nacre_status nacre_seccomp_probe(struct nacre_error *err);
 /* Made when nacre was built (seccomp_rules.c): nothing to release. */
 const struct nacre_seccomp_program *nacre_seccomp_program(enum nacre_seccomp_kind kind);
 
-/* NACRE_SECCOMP_NATIVE as a profile for the container engine, from the same rows.  runc
- * by itself gives ENOSYS for what is newer than the profile. */
-const char *nacre_seccomp_profile_json(void);
+/* NACRE_SECCOMP_NATIVE or _BROWSER as a profile for the container engine, from the same
+ * rows.  runc by itself gives ENOSYS for what is newer than the profile. */
+const char *nacre_seccomp_profile_json(enum nacre_seccomp_kind kind);
 
 /*
  * A filter that refuses these calls with EPERM and judges no other, to be installed in

@@ -19,6 +19,7 @@ static const struct {
     { "worker_filter", NACRE_SECCOMP_WORKER, NACRE_SECCOMP_RECEIVE_FDS },
     { "compiler_filter", NACRE_SECCOMP_COMPILER, NACRE_SECCOMP_MAP_CODE },
     { "native_filter", NACRE_SECCOMP_NATIVE, 0 },
+    { "browser_filter", NACRE_SECCOMP_BROWSER, 0 },
 };
 
 static enum nacre_status print_programs(struct nacre_error *err)
@@ -86,7 +87,8 @@ static enum nacre_status print_row(void *data, const struct nacre_seccomp_row *r
     return NACRE_OK;
 }
 
-static enum nacre_status print_profile(struct nacre_error *err)
+static enum nacre_status print_profile(const char *name, nacre_seccomp_rows *rows,
+                                       struct nacre_error *err)
 {
     static const struct {
         uint32_t token;
@@ -107,12 +109,22 @@ static enum nacre_status print_profile(struct nacre_error *err)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "no profile for this machine; expected x86_64, aarch64 or "
                           "riscv64");
-    printf("static const char profile[] =\n    \"{" KEY("defaultAction") Q
+    printf("static const char %s[] =\n    \"{" KEY("defaultAction") Q
            "SCMP_ACT_ERRNO" Q "," KEY("architectures") "[" Q "%s" Q "]," KEY("syscalls")
-           "[\"\n", architectures[at].name);
-    status = nacre_seccomp_native_rows(print_row, &profile, err);
+           "[\"\n", name, architectures[at].name);
+    status = rows(print_row, &profile, err);
     printf("    \"]}\";\n");
     return status;
+}
+
+static enum nacre_status print_profiles(struct nacre_error *err)
+{
+    enum nacre_status status =
+        print_profile("native_profile", nacre_seccomp_native_rows, err);
+
+    return status != NACRE_OK
+               ? status
+               : print_profile("browser_profile", nacre_seccomp_browser_rows, err);
 }
 
 #define NAMES_MAX 2048
@@ -168,7 +180,7 @@ int main(int argc, char **argv)
         enum nacre_status (*print)(struct nacre_error *err);
     } parts[] = {
         { "programs", print_programs },
-        { "profile", print_profile },
+        { "profile", print_profiles },
         { "names", print_names },
     };
 

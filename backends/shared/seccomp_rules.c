@@ -41,6 +41,7 @@ static const int worker_calls[] = {
     SCMP_SYS(getdents64), SCMP_SYS(mkdirat), SCMP_SYS(unlinkat), SCMP_SYS(renameat),
     SCMP_SYS(renameat2), SCMP_SYS(linkat), SCMP_SYS(symlinkat), SCMP_SYS(readlinkat),
     SCMP_SYS(utimensat), SCMP_SYS(fadvise64), SCMP_SYS(poll), SCMP_SYS(ppoll),
+    SCMP_SYS(mincore), /* which pages a guest has used */
 };
 
 static const int thread_calls[] = { SCMP_SYS(set_robust_list) };
@@ -358,23 +359,25 @@ enum nacre_status nacre_seccomp_build(enum nacre_seccomp_kind kind, uint32_t ext
     NACRE_AUTO(nacre_seccomp_program_guard) struct nacre_seccomp_program *program =
         calloc(1, sizeof(*program));
     struct native native = { .filter = filter };
-    bool is_native = kind == NACRE_SECCOMP_NATIVE;
+    nacre_seccomp_rows *rows = kind == NACRE_SECCOMP_NATIVE    ? nacre_seccomp_native_rows
+                               : kind == NACRE_SECCOMP_BROWSER ? nacre_seccomp_browser_rows
+                                                               : NULL;
     enum nacre_status status;
 
     assert(kind == NACRE_SECCOMP_WORKER || kind == NACRE_SECCOMP_COMPILER ||
-           (is_native && extras == 0));
+           (rows && extras == 0));
 
     if (!filter || !program)
         return nacre_fail(err, NACRE_ERR_MEMORY, "seccomp: no memory for a filter");
     status = set_up(filter, err);
     if (status == NACRE_OK)
-        status = is_native ? nacre_seccomp_native_rows(add_native_row, &native, err)
-                           : add_own(filter, kind, extras, err);
+        status = rows ? rows(add_native_row, &native, err)
+                      : add_own(filter, kind, extras, err);
     if (status == NACRE_OK)
         status = export_code(filter, program, err);
     if (status == NACRE_OK)
-        status = is_native ? put_newer_first(program, native.newest, err)
-                           : find_own_pid(program, err);
+        status = rows ? put_newer_first(program, native.newest, err)
+                      : find_own_pid(program, err);
     if (status == NACRE_OK)
         *ret_program = nacre_seccomp_program_take(&program);
     return status;

@@ -14,7 +14,7 @@ enum nacre_seccomp_extra {
     NACRE_SECCOMP_RECEIVE_FDS = 1 << 1, /* recvmsg on a socket that is already there */
 };
 
-/* One row of the native table.  Rows of the same name are joined by "or". */
+/* One row of the native tables.  Rows of the same name are joined by "or". */
 struct nacre_seccomp_arg {
     uint32_t index;
     uint64_t mask, value; /* holds when (argument & mask) == value */
@@ -30,11 +30,11 @@ struct nacre_seccomp_row {
 typedef enum nacre_status nacre_seccomp_visit(void *data,
                                               const struct nacre_seccomp_row *row,
                                               struct nacre_error *err);
-NACRE_MUST_CHECK enum nacre_status
-nacre_seccomp_native_rows(nacre_seccomp_visit *visit, void *data,
-                          struct nacre_error *err);
+typedef enum nacre_status nacre_seccomp_rows(nacre_seccomp_visit *visit, void *data,
+                                             struct nacre_error *err);
+NACRE_MUST_CHECK nacre_seccomp_rows nacre_seccomp_native_rows, nacre_seccomp_browser_rows;
 
-/* Takes about 0.5 ms: for the generator and for tests.  A native filter has no extras. */
+/* Takes about 0.5 ms: for the generator and for tests.  Native filters have no extras. */
 NACRE_MUST_CHECK enum nacre_status
 nacre_seccomp_build(enum nacre_seccomp_kind kind, uint32_t extras,
                     struct nacre_seccomp_program **ret_program, struct nacre_error *err);

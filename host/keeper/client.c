@@ -116,11 +116,11 @@ static enum nacre_status learn(struct executor *executor, int socket,
     for (size_t i = 0; i < json_array_size(list); i++)
         nacre_mechanism_add(&executor->base, walls[i].name, walls[i].present, "%s",
                             walls[i].detail);
-    atomic_fetch_or(&executor->base.features, (uint32_t)features);
+    atomic_fetch_or(&executor->base.features, (uint64_t)features);
     return NACRE_OK;
 }
 
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     struct executor *executor = executor_of(base);
     NACRE_AUTO(nacre_fd_guard) int socket = -1;
@@ -296,10 +296,14 @@ static enum nacre_status order(struct run *run, const struct nacre_plan *plan,
                                const struct nacre_tool *tool, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *whole = NULL;
-    enum nacre_status status =
-        protect(plan, run->executor->options.protected_paths, &whole, err);
+    enum nacre_status status = NACRE_OK;
     int input_fd = run->request->input_fd;
 
+    if (run->request->dial_fd > 0)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "connections into a sandbox need one of this process's own, and "
+                          "not the keeper's");
+    status = protect(plan, run->executor->options.protected_paths, &whole, err);
     if (status == NACRE_OK && input_fd >= 0)
         status = feed_open(&run->feed, &input_fd, err);
     if (status == NACRE_OK && keeper_private_is_needed(run->request))

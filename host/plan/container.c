@@ -102,7 +102,7 @@ static void image(struct draft *draft)
 
 /* `feature` is what it takes; 0: the engine always has it. */
 static void text_line(struct draft *draft, struct line line, bool good,
-                      const char *expected, uint32_t feature, const char *wall,
+                      const char *expected, uint64_t feature, const char *wall,
                       char **ret_text)
 {
     char what[256], shown[NACRE_SHOWN];
@@ -167,7 +167,7 @@ static void texts(struct draft *draft)
 
 static void number_line(struct draft *draft, const char *rule,
                         const struct nacre_limit *limit, const char *unit,
-                        uint32_t feature, const char *wall, uint64_t *ret_number)
+                        uint64_t feature, const char *wall, uint64_t *ret_number)
 {
     struct nacre_decision decision = { .place = limit->place,
                                        .verdict = NACRE_VERDICT_LIMIT };
@@ -188,11 +188,33 @@ static void number_line(struct draft *draft, const char *rule,
     nacre_draft_add(draft, &decision);
 }
 
+/* What has to be bounded where `disk` is: all that a guest can fill, tmpfs aside, which
+ * have sizes of their own. */
+static uint64_t disk_of(const struct draft *draft)
+{
+    const struct nacre_request *request = draft->request;
+    uint64_t features =
+        draft->plan->container.read_only_root ? 0 : NACRE_FEATURE_DISK_OF_ROOT;
+
+    for (uint32_t i = 0; i < draft->plan->mount_count; i++) {
+        const struct nacre_mount *mount = &draft->plan->mounts[i];
+
+        if (!mount->host || !mount->writable)
+            continue;
+        features |= request->workspace_is_own &&
+                            strcmp(mount->host, request->workspace) == 0
+                        ? NACRE_FEATURE_DISK_OF_SESSION
+                        : NACRE_FEATURE_DISK_OF_HOST;
+    }
+    return features;
+}
+
 static void numbers(struct draft *draft)
 {
     const struct nacre_container_rules *rules = &draft->policy->container;
     struct nacre_container *plan = &draft->plan->container;
     uint64_t memory = draft->policy->limits.memory_mb.value << 20;
+    uint64_t disk;
 
     number_line(draft, "container.memory_swap", &rules->memory_swap,
                 "bytes of memory and swap together", NACRE_FEATURE_SWAP_LIMIT,
@@ -212,13 +234,11 @@ static void numbers(struct draft *draft)
     number_line(draft, "container.cpus", &rules->cpus_nano,
                 "billionths of a processor", NACRE_FEATURE_CPUS, draft->walls->cpu,
                 &plan->cpus_nano);
-    number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk",
-                NACRE_FEATURE_DISK,
-                draft->walls->disk,
+    disk = disk_of(draft);
+    number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk", disk,
+                disk & NACRE_FEATURE_DISK_OF_SESSION ? draft->walls->disk_of_session
+                                                     : draft->walls->disk,
                 &plan->disk_bytes);
-    for (uint32_t i = 0; plan->disk_bytes > 0 && i < draft->plan->mount_count; i++)
-        if (draft->plan->mounts[i].host && draft->plan->mounts[i].writable)
-            draft->plan->required |= NACRE_FEATURE_DISK_OF_HOST;
     number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
                 NACRE_FEATURE_DISK_IOPS, "io cgroup", &plan->disk_iops);
     number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,
@@ -318,7 +338,29 @@ static void root(struct draft *draft)
         "flags of the mount read back from inside");
 }
 
+/* No line of a policy says it, so that none is named. */
+static void namespaces(struct draft *draft)
+{
+    if (!draft->policy->user_namespaces)
+        return;
+    draft->plan->container.user_namespaces = true;
+    say(draft, "container.user_namespaces", 0, draft->policy->level_place,
+        "a browser may make namespaces for its own sandbox",
+        "the browser's seccomp table, by the engine and by init");
+}
+
 /* ---- at another level ---- */
+
+static void refuse_here(struct draft *draft, const char *rule, struct nacre_place place)
+{
+    struct nacre_decision decision = { .place = place };
+
+    nacre_rule_name(decision.rule, rule, 0);
+    WHAT(&decision, "holds at levels container and vm alone, and this is level %s",
+         nacre_level_name(draft->policy->level));
+    FIX(&decision, "remove this line, or change the level to 'container'");
+    nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+}
 
 /* Not one of these lines could hold there, and none is passed over in silence. */
 static void refuse_all(struct draft *draft)
@@ -350,17 +392,11 @@ static void refuse_all(struct draft *draft)
         { "container.disk_io_weight", rules->disk_io_weight.place },
     };
 
-    for (size_t i = 0; i < NACRE_COUNT(lines); i++) {
-        struct nacre_decision decision = { .place = lines[i].place };
-
-        if (lines[i].place.line == 0)
-            continue;
-        nacre_rule_name(decision.rule, lines[i].rule, 0);
-        WHAT(&decision, "holds at levels container and vm alone, and this is level %s",
-             nacre_level_name(draft->policy->level));
-        FIX(&decision, "remove this line, or change the level to 'container'");
-        nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
-    }
+    for (size_t i = 0; i < NACRE_COUNT(lines); i++)
+        if (lines[i].place.line > 0)
+            refuse_here(draft, lines[i].rule, lines[i].place);
+    if (draft->policy->user_namespaces)
+        refuse_here(draft, "container.user_namespaces", draft->policy->level_place);
 }
 
 void nacre_draft_container(struct draft *draft)
@@ -372,6 +408,7 @@ void nacre_draft_container(struct draft *draft)
     image(draft);
     texts(draft);
     root(draft);
+    namespaces(draft);
     numbers(draft);
     lists(draft);
 }

@@ -41,6 +41,7 @@ static bool copy_container(const struct nacre_container *from, struct nacre_cont
 {
     *to = (struct nacre_container){
         .read_only_root = from->read_only_root,
+        .user_namespaces = from->user_namespaces,
         .memory_swap_bytes = from->memory_swap_bytes,
         .memory_reservation_bytes = from->memory_reservation_bytes,
         .cpus_nano = from->cpus_nano,

@@ -132,7 +132,7 @@ static void scope(struct draft *draft)
 /* ---- what may go unenforced ---- */
 
 static const struct {
-    uint32_t feature;
+    uint64_t feature;
     const char *name;
 } waivers[] = {
 #define X(id, name) { NACRE_FEATURE_##id, name },
@@ -143,7 +143,7 @@ static const struct {
 const char *nacre_waiver_name(enum nacre_feature feature)
 {
     for (size_t i = 0; i < NACRE_COUNT(waivers); i++)
-        if (waivers[i].feature == (uint32_t)feature)
+        if (waivers[i].feature == (uint64_t)feature)
             return waivers[i].name;
     return NULL;
 }
@@ -206,7 +206,7 @@ static void waive(struct draft *draft)
     const char *const *names = draft->request->waive;
 
     for (size_t i = 0; names && names[i]; i++) {
-        uint32_t mask = 0;
+        uint64_t mask = 0;
         char what[160];
 
         if (strcmp(names[i], NACRE_WAIVER_TUNNEL) == 0) {
@@ -225,7 +225,8 @@ static void waive(struct draft *draft)
                        mask & draft->plan->required
                            ? "enforced where it can be; where it can't, the run goes on "
                              "and says degraded"
-                           : "no effect: this policy does not ask for it");
+                           : "no effect: the policy does not ask for it, or it "
+                             "holds everywhere");
         note(draft, "request.waive", what);
     }
 }
@@ -255,6 +256,10 @@ static void misplaced(struct draft *draft)
         refuse(draft, "request.image", CODE_WRONG_LEVEL,
                "there are images at levels container and vm alone",
                "leave --image out, or take a policy of level container");
+    if (request->dial_fd > 0 && draft->policy->level != NACRE_LEVEL_CONTAINER)
+        refuse(draft, "request.dial", CODE_WRONG_LEVEL,
+               "there are connections into a sandbox at level container alone",
+               "take a policy of level container");
     if (request->unsandboxed && draft->policy->level != NACRE_LEVEL_NONE)
         note(draft, "request.unsandboxed",
              "no effect: the policy asks for a sandbox, so there is one");

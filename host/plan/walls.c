@@ -101,7 +101,8 @@ static const struct walls process = {
 #define CONTAINER_FEATURES                                                          \
     (NATIVE_ALWAYS | NATIVE_ASKED | FILES | OUTWARD | NACRE_FEATURE_CPUS |           \
      NACRE_FEATURE_CPUSET | NACRE_FEATURE_SWAP_LIMIT |                               \
-     NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK | NACRE_FEATURE_DISK_IOPS | \
+     NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK_OF_ROOT |                 \
+     NACRE_FEATURE_DISK_OF_SESSION | NACRE_FEATURE_DISK_IOPS |                       \
      NACRE_FEATURE_DISK_IO_WEIGHT | NACRE_FEATURE_WARM)
 /* With any runtime of the engine. */
 #define CONTAINER_WORDS                                                             \
@@ -124,6 +125,8 @@ static const struct walls process = {
     .time = INIT_TIME ", or the container is",                                       \
     .output = INIT_OUTPUT,                                                           \
     .disk = "the driver's quota, or tmpfs sizes under a read-only root",             \
+    .disk_of_session = "an ext4 of that size in a file, for the workspace; tmpfs "   \
+                       "sizes; read-only root, or the driver's quota",               \
     .scratch = "size of a tmpfs"
 
 static const struct walls container = {
@@ -206,7 +209,8 @@ static const struct unkept not_in_machine[] = {
  * keeps the rest, and is read back as every container is. */
 static const struct walls vm = {
     .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | OUTWARD | NACRE_FEATURE_CPUS |
-                NACRE_FEATURE_CPUSET | NACRE_FEATURE_DISK | NACRE_FEATURE_WARM |
+                NACRE_FEATURE_CPUSET | NACRE_FEATURE_DISK_OF_ROOT |
+                NACRE_FEATURE_DISK_OF_SESSION | NACRE_FEATURE_WARM |
                 NACRE_FEATURE_RUNTIME | NACRE_FEATURE_KVM,
     .always = NATIVE_ALWAYS | NACRE_FEATURE_KVM,
     .level = "a native command in a machine with a kernel of its own",
@@ -232,6 +236,8 @@ static const struct walls vm = {
     .cpu_more = "cpu cgroup around the machine, read back from inside it",
     .cpuset = "cpuset cgroup around the machine, read back from inside it",
     .disk = "sizes of the machine's tmpfs; its disk is read-only",
+    .disk_of_session = "an ext4 of that size in a file, for the workspace; sizes of the "
+                       "machine's tmpfs",
     .processes_unit = "processes and threads",
     .processes = "pids cgroup of the machine's kernel, read back from inside",
     .open_files_unit = "open files a process",
@@ -299,7 +305,7 @@ bool nacre_path_is_kernels(const char *path)
            nacre_path_is_below(path, "/sys", NULL);
 }
 
-uint32_t nacre_level_features(enum nacre_level level)
+uint64_t nacre_level_features(enum nacre_level level)
 {
     return nacre_walls_of(level, NACRE_RUNTIME_UNSET)->features;
 }

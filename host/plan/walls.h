@@ -15,8 +15,8 @@ struct unkept {
  * sections read a row and know no level.
  */
 struct walls {
-    uint32_t features; /* what an executor of this level can be asked for */
-    uint32_t always;   /* of those: what every plan requires */
+    uint64_t features; /* what an executor of this level can be asked for */
+    uint64_t always;   /* of those: what every plan requires */
 
     const char *level, *jail; /* the level's line: what it is, and what makes it that */
     const char *runtime;
@@ -37,7 +37,7 @@ struct walls {
     const char *memory_default_unit, *memory_default; /* where no line asks for it; of
                                                          the unit, NULL: the same */
     const char *cpu, *cpu_more; /* up to an ordinary share, and beyond it */
-    const char *cpuset, *disk;  /* where there may be one */
+    const char *cpuset, *disk, *disk_of_session; /* where there may be one */
     const char *processes_unit, *processes;
     const char *open_files_unit, *open_files;
     const char *time_unit, *time;

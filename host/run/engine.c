@@ -109,7 +109,7 @@ enum nacre_status nacre_engine_ready(struct nacre_engine *engine, enum nacre_lev
 }
 
 /* One that can enforce nothing at all is none, for the reason that its probe found. */
-static enum nacre_status probe(struct nacre_executor *executor, uint32_t wanted,
+static enum nacre_status probe(struct nacre_executor *executor, uint64_t wanted,
                                struct nacre_error *err)
 {
     executor->ops->probe(executor, wanted);

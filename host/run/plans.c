@@ -109,6 +109,8 @@ static void key_add_granted(struct key *key, const struct nacre_secret_set *gran
 static void key_make(struct key *key, const struct nacre_policy *policy,
                      const struct nacre_request *request)
 {
+    const bool dials = request->dial_fd > 0;
+
     key->size = 0;
     key->is_whole = true;
     key_add(key, &policy->digest, sizeof(policy->digest));
@@ -120,6 +122,7 @@ static void key_make(struct key *key, const struct nacre_policy *policy,
     key_add_text(key, policy->file);
     /* A configuration is compiled to several policies, which have one digest. */
     key_add(key, &policy->level, sizeof(policy->level));
+    key_add(key, &policy->user_namespaces, sizeof(policy->user_namespaces));
     key_add_text(key, request->workspace);
     key_add(key, &request->mount_count, sizeof(request->mount_count));
     for (uint32_t i = 0; i < request->mount_count; i++) {
@@ -136,6 +139,7 @@ static void key_make(struct key *key, const struct nacre_policy *policy,
     key_add_text(key, request->image);
     key_add(key, &request->scope, sizeof(request->scope));
     key_add(key, &request->unsandboxed, sizeof(request->unsandboxed));
+    key_add(key, &dials, sizeof(dials));
     key_add_texts(key, request->waive);
     key_add_texts(key, request->secrets);
     key_add_texts(key, request->tokens);

@@ -31,6 +31,7 @@ static struct nacre_container container(void)
         .environment = list("A=1", "B=2"),
         .ulimits = list("nofile=1:2", "core=0:0"),
         .read_only_root = true,
+        .user_namespaces = true,
         .memory_swap_bytes = 201,
         .memory_reservation_bytes = 202,
         .cpus_nano = 203,
@@ -120,7 +121,7 @@ struct nacre_plan *warm_plan(const char *scope_key)
     plan->leak_scan = true;
     plan->leak_patterns = 7;
     plan->required = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WARM;
-    plan->waivable = NACRE_FEATURE_DISK;
+    plan->waivable = NACRE_FEATURE_DISK_OF_ROOT;
     plan->directory = strdup("/workspace/d\xc3\xa4");
     plan->scope = NACRE_SCOPE_AGENT;
     plan->scope_key = strdup(scope_key);

@@ -39,14 +39,14 @@ static void no_struct_has_grown_unseen(void **state)
 {
     (void)state;
 #if defined(__x86_64__) || defined(__aarch64__)
-    assert_int_equal(sizeof(struct nacre_plan), 520);
+    assert_int_equal(sizeof(struct nacre_plan), 528);
     assert_int_equal(sizeof(struct nacre_limits), 88);
     assert_int_equal(sizeof(struct nacre_mount), 64);
     assert_int_equal(sizeof(struct nacre_container), 160);
-    assert_int_equal(sizeof(struct nacre_request), 272);
+    assert_int_equal(sizeof(struct nacre_request), 296);
     assert_int_equal(sizeof(struct nacre_usage), 80);
     assert_int_equal(offsetof(struct nacre_result, run_id), 2248);
-    assert_int_equal(offsetof(struct nacre_result, denials), 2484);
+    assert_int_equal(offsetof(struct nacre_result, denials), 2492);
     assert_int_equal(sizeof(struct nacre_denial), 1384);
     assert_int_equal(sizeof(struct nacre_egress_record), 320);
     assert_int_equal(sizeof(struct nacre_box_info), 688);
@@ -71,6 +71,7 @@ static void assert_containers_equal(const struct nacre_container *a,
     assert_lists_equal(a->environment, b->environment);
     assert_lists_equal(a->ulimits, b->ulimits);
     assert_int_equal(a->read_only_root, b->read_only_root);
+    assert_int_equal(a->user_namespaces, b->user_namespaces);
     assert_int_equal(a->memory_swap_bytes, b->memory_swap_bytes);
     assert_int_equal(a->memory_reservation_bytes, b->memory_reservation_bytes);
     assert_int_equal(a->cpus_nano, b->cpus_nano);

@@ -1,5 +1,5 @@
 /*
- * The native table in its two forms, a filter and an engine's profile: that both say the
+ * The native tables in their two forms, a filter and an engine's profile: that both say the
  * same to every call, and that it is what the table means.  Judged by numbers, as the
  * kernel does; test_seccomp_native.c tries the calls for real.  And the lists of further
  * calls that a caller wants blocked.
@@ -30,6 +30,7 @@
 #define NEWEST 449 /* futex_waitv, the newest call that the table has a row for */
 #define I386 0x40000003
 
+static enum nacre_seccomp_kind kind = NACRE_SECCOMP_NATIVE; /* that is judged */
 static struct sock_filter profile[4096];
 static size_t profile_count;
 static uint32_t native_arch;
@@ -38,7 +39,7 @@ static int make_profile(void **state)
 {
     (void)state;
     profile_count =
-        profile_filter(nacre_seccomp_profile_json(), profile, NACRE_COUNT(profile));
+        profile_filter(nacre_seccomp_profile_json(kind), profile, NACRE_COUNT(profile));
     /* Every filter begins with the name of its architecture. */
     native_arch = nacre_seccomp_program(NACRE_SECCOMP_NATIVE)->code[1].k;
     return profile_count > 0 ? 0 : -1;
@@ -52,8 +53,7 @@ static struct seccomp_data call_of(long number, uint64_t a0, uint64_t a1, uint64
 
 static uint32_t ask_filter(const struct seccomp_data *call)
 {
-    const struct nacre_seccomp_program *program =
-        nacre_seccomp_program(NACRE_SECCOMP_NATIVE);
+    const struct nacre_seccomp_program *program = nacre_seccomp_program(kind);
 
     return bpf_run(program->code, program->count, call);
 }
@@ -142,6 +142,39 @@ static void filter_and_profile_agree(void **state)
     }
 }
 
+static void a_browsers_agree_too(void **state)
+{
+    kind = NACRE_SECCOMP_BROWSER;
+    assert_int_equal(make_profile(state), 0);
+    filter_and_profile_agree(state);
+    kind = NACRE_SECCOMP_NATIVE;
+    assert_int_equal(make_profile(state), 0);
+}
+
+/* Everything else is refused to a browser as it is to any other. */
+static void a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more(void **state)
+{
+    const uint64_t theirs = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+    const uint64_t nobodys = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC;
+
+    (void)state;
+    for (int number = 0; number < 1200; number++)
+        for (size_t i = 0; i < NACRE_COUNT(values); i++) {
+            uint32_t ordinary = verdict(number, values[i], values[i], values[i]), browsers;
+            bool more = number == SYS_chroot ||
+                        (number == SYS_unshare &&
+                         (uint32_t)values[i] == CLONE_NEWUSER) ||
+                        (number == SYS_clone && values[i] & theirs &&
+                         !(values[i] & nobodys));
+
+            kind = NACRE_SECCOMP_BROWSER;
+            browsers = verdict(number, values[i], values[i], values[i]);
+            kind = NACRE_SECCOMP_NATIVE;
+            assert_int_equal(browsers, more ? SECCOMP_RET_ALLOW : ordinary);
+            assert_int_equal(ordinary == browsers, !more);
+        }
+}
+
 /* Or the comparison could be looking in the wrong place. */
 static void a_changed_profile_is_noticed(void **state)
 {
@@ -159,7 +192,7 @@ static void a_changed_profile_is_noticed(void **state)
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(changes); i++) {
-        NACRE_AUTO(nacre_heap_guard) char *text = strdup(nacre_seccomp_profile_json());
+        NACRE_AUTO(nacre_heap_guard) char *text = strdup(nacre_seccomp_profile_json(kind));
         char *at = strstr(text, changes[i].from);
         struct seccomp_data call = call_of(changes[i].number, changes[i].argument, 0, 0);
         size_t count;
@@ -338,6 +371,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filter_and_profile_agree),
+        cmocka_unit_test(a_browsers_agree_too),
+        cmocka_unit_test(
+            a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more),
         cmocka_unit_test(a_changed_profile_is_noticed),
         cmocka_unit_test(two_ioctls_are_refused_and_no_other),
         cmocka_unit_test(namespaces_come_with_no_clone),

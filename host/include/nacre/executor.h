@@ -45,7 +45,7 @@ struct nacre_executor_ops {
 
     /* Complete `features` by those of `wanted` that open() left aside, because finding
      * out costs more than a run.  From several threads. */
-    void (*probe)(struct nacre_executor *executor, uint32_t wanted);
+    void (*probe)(struct nacre_executor *executor, uint64_t wanted);
 
     /*
      * Run `tool` to its end.  NACRE_OK means "the guest ran and `result` says how it
@@ -69,7 +69,7 @@ struct nacre_executor_ops {
 /* First member of every backend's own struct. */
 struct nacre_executor {
     const struct nacre_executor_ops *ops;
-    _Atomic uint32_t features; /* mask of enum nacre_feature; grows by probe() only */
+    _Atomic uint64_t features; /* mask of enum nacre_feature; grows by probe() only */
     struct nacre_mechanism mechanisms[NACRE_MECHANISMS_MAX]; /* its walls, probed */
     _Atomic uint32_t mechanism_count; /* likewise */
 };

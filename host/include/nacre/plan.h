@@ -29,6 +29,9 @@ struct nacre_secret_file {
 
 struct nacre_secret_set;
 
+/* Larger input comes by an fd. */
+#define NACRE_REQUEST_INPUT_MAX ((size_t)256 << 10)
+
 /*
  * One call of a tool.  Everything is borrowed for the length of the call.  Zeroed
  * is a valid request: no arguments, no environment, empty input.
@@ -40,6 +43,8 @@ struct nacre_request {
     const struct nacre_mount_request *mounts;
     uint32_t mount_count;
     int input_fd;         /* the guest's stdin; 0 is the caller's own, -1 is empty */
+    const char *input;    /* level wasm: stdin itself, in place of input_fd; or NULL */
+    size_t input_bytes;   /* of it, at most NACRE_REQUEST_INPUT_MAX */
     uint32_t terminals;   /* bits 0, 1, 2: a guest may take this stream for a terminal */
     int trace_fd;         /* level wasm: receives a JSON line for each host call of the
                              guest; 0: none */
@@ -53,6 +58,8 @@ struct nacre_request {
     enum nacre_scope scope; /* of warm sandboxes; UNSET: session when there is one, else
                                run (nothing stays) */
     const char *box_name;  /* what a warm container is called; NULL: a name of its own */
+    bool workspace_is_own; /* nacre made `workspace` for a session, and may bound it: see
+                              nacre/disk.h */
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
     const char *approver;  /* who gave that consent, for the audit record; or NULL */
     bool scan_files;       /* the leak scan looks through what is left in writable mounts */
@@ -116,7 +123,7 @@ enum nacre_feature {
     NACRE_FEATURE_CPUSET         = 1 << 16,
     NACRE_FEATURE_SWAP_LIMIT     = 1 << 17, /* another than "none beyond memory" */
     NACRE_FEATURE_MEMORY_RESERVATION = 1 << 18,
-    NACRE_FEATURE_DISK           = 1 << 19,
+    NACRE_FEATURE_DISK_OF_ROOT   = 1 << 19, /* a bound on a root that can be written */
     NACRE_FEATURE_DISK_IOPS      = 1 << 20,
     NACRE_FEATURE_DISK_IO_WEIGHT = 1 << 21,
     NACRE_FEATURE_APPARMOR       = 1 << 22,
@@ -133,11 +140,12 @@ enum nacre_feature {
     NACRE_FEATURE_RUNTIME        = 1 << 30, /* the very one that the policy names: gVisor
                                                in a container, Firecracker in a machine */
     NACRE_FEATURE_KVM            = 1u << 31, /* a machine that the processor keeps apart */
+    NACRE_FEATURE_DISK_OF_SESSION = 1ull << 32, /* a bound on a session's own workspace */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
 /* What an executor of `level` can be asked for. */
-uint32_t nacre_level_features(enum nacre_level level);
+uint64_t nacre_level_features(enum nacre_level level);
 
 /* Lines of a policy that a caller may do without, by the name that --waive takes. */
 #define NACRE_WAIVER_MAP(X)                      \
@@ -149,7 +157,8 @@ uint32_t nacre_level_features(enum nacre_level level);
     X(CPUSET, "cpuset")                          \
     X(SWAP_LIMIT, "memory_swap")                 \
     X(MEMORY_RESERVATION, "memory_reservation")  \
-    X(DISK, "disk")                              \
+    X(DISK_OF_ROOT, "disk")                      \
+    X(DISK_OF_SESSION, "disk")                   \
     X(DISK_OF_HOST, "disk")                      \
     X(DISK_IOPS, "disk_iops")                    \
     X(DISK_IO_WEIGHT, "disk_io_weight")          \
@@ -187,7 +196,8 @@ struct nacre_limits {
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
 };
 
-/* What only a container or a machine has, settled: defaults filled in, texts owned by the plan. */
+/* What only a container or a machine has, settled: defaults filled in, texts owned by the
+ * plan. */
 struct nacre_container {
     char *image;
     char *workdir;
@@ -251,8 +261,8 @@ struct nacre_plan {
     enum nacre_injection injection; /* of the request's secrets */
     bool leak_scan;         /* output, traps and records are scanned */
     uint32_t leak_patterns; /* by so many patterns, see nacre/leak.h */
-    uint32_t required; /* mask of enum nacre_feature */
-    uint32_t waivable; /* of those: the caller does without, where they can't be had */
+    uint64_t required; /* mask of enum nacre_feature */
+    uint64_t waivable; /* of those: the caller does without, where they can't be had */
     char *directory;   /* where a native command starts */
     enum nacre_scope scope;
     char *scope_key;   /* whose sandbox it is, when one is kept; NULL for scope run */
@@ -293,13 +303,13 @@ NACRE_MUST_CHECK enum nacre_status nacre_plan_draft(const struct nacre_policy *p
 /* What a plan requires and `features` lacks: the lines of a draft that need it become
  * refusals (WAIVE for what is waived), or for a plan that stays as it is, `ret_denials`
  * receives the refusals. */
-void nacre_plan_settle(struct nacre_plan *draft, uint32_t features);
-void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
+void nacre_plan_settle(struct nacre_plan *draft, uint64_t features);
+void nacre_plan_deny(const struct nacre_plan *plan, uint64_t features,
                      struct nacre_result *ret_denials);
 
 /* `plan` as if its policy had never asked for the `waived` features.  A borrowed view:
  * not to be freed, and gone with the plan. */
-struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t waived);
+struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint64_t waived);
 
 /* All of it, owned by the caller. */
 NACRE_MUST_CHECK enum nacre_status nacre_plan_copy(const struct nacre_plan *plan,

@@ -234,6 +234,8 @@ struct nacre_policy {
     } shell;
 
     struct nacre_container_rules container;
+    bool user_namespaces; /* of a container: what a browser's own sandbox is made of.  No
+                             dialect can say it; whoever compiles a browser's policy does */
 
     /* CKP says these in metadata.annotations, by the names in nacre/input.h. */
     struct {
