@@ -95,10 +95,10 @@ static void make_proc(const struct machine_making *making)
     static const char *const read_only[] = { "proc/bus", "proc/fs", "proc/irq",
                                              "proc/sys", "proc/sysrq-trigger" };
     static const char *const covered[] = {
-        "proc/acpi",          "proc/asound",     "proc/interrupts", "proc/kcore",
-        "proc/keys",          "proc/kpagecount", "proc/kpageflags", "proc/latency_stats",
-        "proc/sched_debug",   "proc/scsi",       "proc/timer_list", "proc/timer_stats",
-        "proc/dynamic_debug",
+        "proc/acpi",        "proc/asound",     "proc/dynamic_debug", "proc/interrupts",
+        "proc/kcore",       "proc/keys",       "proc/kpagecgroup",   "proc/kpagecount",
+        "proc/kpageflags",  "proc/latency_stats", "proc/sched_debug", "proc/scsi",
+        "proc/timer_list",  "proc/timer_stats",
     };
     NACRE_AUTO(nacre_fd_guard) int fd = machine_fs("proc", QUIET, "mount", "/proc",
                                                    options);

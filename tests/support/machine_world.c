@@ -75,7 +75,7 @@ bool machine_world_make(struct machine_world *world, struct nacre_error *err)
                      "printf inside >share/file; printf secret >share/hidden/secret;"
                      "ln -s /etc share/link; printf fixed >fixed/file;"
                      "[ $(id -u) != 0 ] || chown -R 1234:1234 .;"
-                     "mksquashfs image disk -all-root -noappend -quiet >/dev/null") &&
+                     "mksquashfs image disk -comp lz4 -all-root -noappend -quiet >/dev/null") &&
            make_initrd(world, err);
 }
 

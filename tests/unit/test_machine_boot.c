@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fail_alloc.h"
 #include "machine_world.h"
@@ -234,6 +236,33 @@ static void devices_are_those_of_a_container(void **state)
     fails("touch /dev/new");
 }
 
+/* A port takes 32 KiB at once, and less when it is full. */
+static void much_crosses_the_channel_both_ways_whole(void **state)
+{
+    static char bytes[2 << 20];
+    static const char *const words[] = { "/bin/cat", NULL };
+    struct nacre_request request = { .input_fd = memfd_create("input", MFD_CLOEXEC) };
+    const struct nt_command command = { .start = { .arguments = words,
+                                                   .directory = "/",
+                                                   .wall_ms_max = 60000,
+                                                   .input = true },
+                                        .output_bytes_max = sizeof(bytes) + 1,
+                                        .request = &request };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)(i * 2654435761u >> 13);
+    assert_int_equal(write(request.input_fd, bytes, sizeof(bytes)), sizeof(bytes));
+    assert_int_equal(lseek(request.input_fd, 0, SEEK_SET), 0);
+    nacre_buf_clear(&result.output);
+    result = (struct nacre_result){ .outcome = NACRE_OUTCOME_NONE };
+    if (nt_box_run(box, &command, &result, &err) != NACRE_OK)
+        fail_msg("%s", err.text);
+    (void)close(request.input_fd);
+    assert_int_equal(result.output.size, sizeof(bytes));
+    assert_memory_equal(result.output.bytes, bytes, sizeof(bytes));
+}
+
 /* ---- mounts ---- */
 
 static void the_image_is_there_and_stays_as_it_is(void **state)
@@ -422,6 +451,7 @@ int main(void)
         cmocka_unit_test(the_clock_is_the_owners),
         cmocka_unit_test(the_kernel_allows_only_what_commands_need),
         cmocka_unit_test(devices_are_those_of_a_container),
+        cmocka_unit_test(much_crosses_the_channel_both_ways_whole),
         cmocka_unit_test(the_image_is_there_and_stays_as_it_is),
         cmocka_unit_test(a_tmpfs_holds_what_it_may_and_no_more),
         cmocka_unit_test(a_share_is_the_hosts_directory),
