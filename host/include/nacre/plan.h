@@ -198,7 +198,8 @@ struct nacre_limits {
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
 };
 
-/* What only a container or a machine has, settled: defaults filled in, texts owned by the plan. */
+/* What only a container or a machine has, settled: defaults filled in, texts owned by the
+ * plan. */
 struct nacre_container {
     char *image;
     char *workdir;
