@@ -8,15 +8,6 @@
 /* What still is a deadline when it is counted in nanoseconds. */
 #define MS_MAX (UINT64_MAX / 1000000 / 2)
 
-static bool unpack_bool(struct unpack *unpack)
-{
-    uint64_t value = unpack_u64(unpack);
-
-    if (value > 1)
-        unpack->failed = true;
-    return value == 1;
-}
-
 static uint64_t unpack_between(struct unpack *unpack, uint64_t low, uint64_t high)
 {
     uint64_t value = unpack_u64(unpack);

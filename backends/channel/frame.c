@@ -74,18 +74,36 @@ void frame_reader_filled(struct frame_reader *reader, size_t count)
     reader->used += count;
 }
 
+static uint32_t size_of(const uint8_t *header)
+{
+    uint32_t size = 0;
+
+    for (unsigned i = 0; i < 4; i++)
+        size |= (uint32_t)header[AT_SIZE + i] << (8 * i);
+    return size;
+}
+
+size_t frame_reader_missing(const struct frame_reader *reader)
+{
+    const uint8_t *header = reader->bytes + reader->taken;
+    size_t left = reader->used - reader->taken, whole = FRAME_HEADER;
+
+    if (left >= FRAME_HEADER && size_of(header) <= FRAME_PAYLOAD_MAX)
+        whole += size_of(header);
+    return left < whole ? whole - left : 0;
+}
+
 int frame_reader_next(struct frame_reader *reader, struct frame *ret_frame)
 {
     const uint8_t *header = reader->bytes + reader->taken;
     size_t left = reader->used - reader->taken;
-    uint32_t size = 0;
+    uint32_t size;
 
     if (reader->broken)
         return -1;
     if (left < FRAME_HEADER)
         return 0;
-    for (unsigned i = 0; i < 4; i++)
-        size |= (uint32_t)header[AT_SIZE + i] << (8 * i);
+    size = size_of(header);
     if (header[AT_VERSION] != FRAME_VERSION || !frame_type_name(header[AT_TYPE]) ||
         header[AT_LANE] >= FRAME_LANES || header[AT_PADDING] != 0 ||
         size > FRAME_PAYLOAD_MAX) {

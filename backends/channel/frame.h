@@ -95,6 +95,10 @@ void frame_reader_filled(struct frame_reader *reader, size_t count);
  * and never will be again. */
 int frame_reader_next(struct frame_reader *reader, struct frame *ret_frame);
 
+/* How many bytes at least are missing for next() to return a frame: a reader that takes
+ * no more of them leaves the next frame in the stream. */
+size_t frame_reader_missing(const struct frame_reader *reader);
+
 /* Overwrites the payload of the frame that came last: the reader keeps no other copy. */
 void frame_reader_wipe(struct frame_reader *reader, const struct frame *frame);
 

@@ -19,6 +19,7 @@
 #define MACHINE_DISK "/dev/vda"
 #define MACHINE_BYTES_MAX ((size_t)1 << 20)
 #define MACHINE_MOUNTS_MAX 1024
+#define MACHINE_TARGET_MAX 4096 /* with the terminator */
 
 /* In the initial file system: init itself, and the modules that it loads, one below the
  * other as they need each other: "/modules/list" has a name of a file in /modules a line. */

@@ -71,6 +71,15 @@ uint64_t unpack_u64(struct unpack *unpack)
     return value;
 }
 
+bool unpack_bool(struct unpack *unpack)
+{
+    uint64_t value = unpack_u64(unpack);
+
+    if (value > 1)
+        unpack->failed = true;
+    return value == 1;
+}
+
 const void *unpack_bytes(struct unpack *unpack, size_t *ret_count)
 {
     uint64_t count = unpack_u64(unpack);

@@ -27,6 +27,7 @@ struct unpack {
     bool failed;
 };
 uint64_t unpack_u64(struct unpack *unpack);
+bool unpack_bool(struct unpack *unpack); /* 0 or 1 */
 /* Point into the message; NULL after a failure.  A text has exactly one zero byte, its
  * last. */
 const void *unpack_bytes(struct unpack *unpack, size_t *ret_count);

@@ -14,6 +14,7 @@
 #include "dk_sandbox_image.h"
 #include "dk_warm.h"
 #include "nacre/boxes.h"
+#include "nacre/disk.h"
 #include "nacre/executor.h"
 #include "nacre/tool.h"
 #include "nt_door.h"
@@ -82,13 +83,14 @@ static void find_features(struct executor *executor)
         { NACRE_FEATURE_SELINUX,
           has_option(info, "selinux") && kernel_has("/sys/fs/selinux/enforce"), "selinux",
           "by the engine" },
-        /* Whether a plan's parts can be bounded is seen when they are known. */
-        { NACRE_FEATURE_DISK, true, "disk",
-          dk_site_has_quota(site) ? "tmpfs sizes; the driver's quota"
-                                  : "tmpfs sizes below a read-only root" },
+        /* tmpfs have their sizes anywhere. */
+        { NACRE_FEATURE_DISK_OF_ROOT, dk_site_has_quota(site), "disk of a writable root",
+          "the driver's quota" },
     };
+    bool has_disks;
     const struct dk_engine *engine = dk_client_engine(site->client);
     char gvisor[DK_GVISOR_TEXT];
+    struct nacre_error why;
     uint32_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
                         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
                         NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
@@ -102,6 +104,10 @@ static void find_features(struct executor *executor)
                         "nacre's own, pid 1: deadlines, reaping, one channel");
     nacre_mechanism_add(&executor->base, "seccomp", true,
                         "allowlist, by init; also sent to the engine");
+    has_disks = nacre_disk_probe(&why) == NACRE_OK;
+    features |= has_disks ? NACRE_FEATURE_DISK_OF_SESSION : 0;
+    nacre_mechanism_add(&executor->base, "disk of a session", has_disks, "%s",
+                        has_disks ? "an ext4 in a file" : why.text);
     for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
         features |= rows[i].there ? rows[i].feature : 0;
         nacre_mechanism_add(&executor->base, rows[i].name, rows[i].there, "%s",

@@ -7,6 +7,7 @@
 
 #include "dk_gvisor.h"
 #include "dk_setup.h"
+#include "nacre/disk.h"
 #include "nacre/text.h"
 #include "seccomp.h"
 
@@ -70,8 +71,7 @@ static void settle_defaults(struct dk_parts *parts)
 static enum nacre_status refuse_disk(const char *why, struct nacre_error *err)
 {
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                      "container.disk can't be enforced here: %s, or give --waive disk",
-                      why);
+                      "container.disk can't be enforced here: %s", why);
 }
 
 /* Of everything that a guest can fill, the sum. */
@@ -80,16 +80,14 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
     struct nacre_plan *plan = parts->plan;
     uint64_t disk = plan->container.disk_bytes, sum = 0;
     struct dk_order order = { .plan = plan };
-    bool has_private = false;
+    bool has_private = false, has_own = false;
     struct dk_tmpfs tmpfs;
 
     if (disk == 0)
         return NACRE_OK;
     for (uint32_t i = 0; i < plan->mount_count; i++) {
         has_private |= !plan->mounts[i].host;
-        if (plan->mounts[i].host && plan->mounts[i].writable)
-            return refuse_disk("a directory of the host that a guest writes to has no "
-                               "bound: mount it read-only or leave it out", err);
+        has_own |= plan->mounts[i].host && plan->mounts[i].writable;
     }
     for (size_t n = 0; dk_create_tmpfs(&order, n, &tmpfs); n++)
         if (tmpfs.path[0] && tmpfs.files_max == 0)
@@ -101,11 +99,9 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
     sum += has_private ? plan->limits.scratch_bytes_max : 0;
     if (plan->container.read_only_root)
         return NACRE_OK;
-    if (!dk_site_has_quota(parts->site))
-        return refuse_disk("the root is writable and the engine's storage driver has no "
-                           "quotas (overlay2 on xfs has): make the root read-only", err);
-    if (sum >= disk)
-        return refuse_disk("private directories and tmpfs take all of it", err);
+    if (sum >= disk || has_own)
+        return refuse_disk("the root is writable, and workspace, private directories and "
+                           "tmpfs take all of it: make it read-only", err);
     parts->layer_bytes_max = disk - sum;
     return NACRE_OK;
 }
@@ -130,12 +126,37 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
     };
 }
 
+/* Planning lets only a session's own workspace come so far.  Whether it is bounded is
+ * seen by the very fd that the engine's bind is compared with. */
+static enum nacre_status check_disk(const struct dk_parts *parts, struct nacre_error *err)
+{
+    const struct nacre_open_mounts *mounts = parts->binds.mounts;
+    uint64_t disk = parts->plan->container.disk_bytes, bytes = 0;
+
+    for (uint32_t i = 0; disk > 0 && i < mounts->count; i++) {
+        const struct nacre_open_mount *open = &mounts->items[i];
+
+        if (open->fd < 0 || !open->mount->writable)
+            continue;
+        if (!nacre_disk_bound(open->fd, &bytes))
+            return refuse_disk("the workspace has no bound, it was made before the "
+                               "configuration said so: end the session (nacre session "
+                               "end)", err);
+        if (bytes > disk)
+            return refuse_disk("the workspace was made with a larger one: end the "
+                               "session (nacre session end)", err);
+    }
+    return NACRE_OK;
+}
+
 enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *err)
 {
     struct dk_binds_input input = dk_parts_input(parts);
+    enum nacre_status status;
 
     dk_binds_clear(&parts->binds);
-    return dk_binds_open(&input, &parts->binds, err);
+    status = dk_binds_open(&input, &parts->binds, err);
+    return status == NACRE_OK ? check_disk(parts, err) : status;
 }
 
 enum nacre_status dk_parts_open(struct dk_site *site, const struct nacre_plan *plan,

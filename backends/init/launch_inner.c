@@ -5,30 +5,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "init.h"
 #include "launch_ops.h"
+#include "loopback.h"
 #include "nacre/own.h"
 #include "seccomp.h"
-
-/* The one interface of an empty network: a guest may talk to itself. */
-static bool raise_loopback(void)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-
-    return fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-}
 
 /* Swaps the roots and lets the old one go, with all that is mounted there. */
 static void change_root(const struct launch *launch)
@@ -111,7 +100,7 @@ static const char *settle(const struct spec_head *head)
         return "limit inotify";
     if (sethostname(head->hostname, strlen(head->hostname)) != 0)
         return "set the host's name";
-    return raise_loopback() ? NULL : "raise the loopback interface";
+    return loopback_raise() ? NULL : "raise the loopback interface";
 }
 
 /* Ends without a word when the launcher is gone. */

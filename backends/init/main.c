@@ -4,6 +4,7 @@
 
 #include "init.h"
 #include "launch.h"
+#include "machine_parts.h"
 
 int main(int argc, char **argv)
 {
@@ -12,13 +13,16 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "launch") == 0)
         return launch_main();
+    /* Whatever else a kernel's command line may pass on to its first process. */
+    if (argc == 2 && strcmp(argv[1], "machine") == 0 && place.is_pid1)
+        return machine_main();
     if (argc == 2 && strcmp(argv[1], "none") == 0)
         place.walls = false;
     else if (argc == 2 && strcmp(argv[1], "browser") == 0)
         place.browser = true;
     else if (argc != 1) {
-        (void)fputs("nacre-init: expected no argument, \"launch\", \"browser\" or "
-                    "\"none\"; nacre starts it, as the first process of a sandbox\n",
+        (void)fputs("nacre-init: expected no argument, \"launch\", \"machine\", "
+                    "\"browser\" or \"none\"; nacre starts it, as the first process of a sandbox\n",
                     stderr);
         return 2;
     }

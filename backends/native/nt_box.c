@@ -98,6 +98,23 @@ static enum nacre_status send_config(struct nt_box *box, const struct init_confi
     return NACRE_OK;
 }
 
+static enum nacre_status send_machine(struct nt_box *box,
+                                      const struct init_machine *machine,
+                                      struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) uint8_t *bytes = malloc(MACHINE_BYTES_MAX);
+    struct pack pack = { .bytes = bytes, .size = MACHINE_BYTES_MAX };
+
+    if (!bytes)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "what the machine is made of");
+    if (!init_machine_pack(&pack, machine))
+        return nacre_fail(err, NACRE_ERR_TOO_BIG,
+                          "what the machine is made of: over %zu bytes or %d mounts",
+                          MACHINE_BYTES_MAX, MACHINE_MOUNTS_MAX);
+    nt_wire_send_message(box, FRAME_MACHINE, NULL, bytes, pack.used);
+    return NACRE_OK;
+}
+
 static enum nacre_status spent(const struct nt_box *box, enum nacre_status status,
                                struct nacre_error *err)
 {
@@ -199,8 +216,17 @@ enum nacre_status nt_box_open(struct nt_stream *stream, const struct init_config
                               uint64_t deadline_ns, const _Atomic int *cancelled,
                               struct nt_box **ret_box, struct nacre_error *err)
 {
+    return nt_box_open_machine(stream, NULL, config, deadline_ns, cancelled, ret_box, err);
+}
+
+enum nacre_status nt_box_open_machine(struct nt_stream *stream,
+                                      const struct init_machine *machine,
+                                      const struct init_config *config,
+                                      uint64_t deadline_ns, const _Atomic int *cancelled,
+                                      struct nt_box **ret_box, struct nacre_error *err)
+{
     NACRE_AUTO(nt_box_guard) struct nt_box *box = box_new(stream, config);
-    enum nacre_status status;
+    enum nacre_status status = NACRE_OK;
 
     if (!box)
         stream->ops->close(stream->stream);
@@ -209,7 +235,10 @@ enum nacre_status nt_box_open(struct nt_stream *stream, const struct init_config
         return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's channel");
     if (config->carries && !(box->doorway = nt_doorway_new(true)))
         return nacre_fail(err, NACRE_ERR_MEMORY, "a sandbox's doorway");
-    status = send_config(box, config, err);
+    if (machine)
+        status = send_machine(box, machine, err);
+    if (status == NACRE_OK)
+        status = send_config(box, config, err);
     if (status == NACRE_OK)
         status = await_report(box, deadline_ns, cancelled, err);
     if (status == NACRE_OK)

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "config.h"
+#include "machine.h"
 #include "nacre/error.h"
 #include "nacre/plan.h"
 #include "nacre/result.h"
@@ -46,6 +47,16 @@ NACRE_MUST_CHECK enum nacre_status nt_box_open(struct nt_stream *stream,
                                                const _Atomic int *cancelled,
                                                struct nt_box **ret_box,
                                                struct nacre_error *err);
+
+/* The same for a sandbox that is a machine of its own: it is told first what it is made
+ * of.  NULL: it is none. */
+NACRE_MUST_CHECK enum nacre_status nt_box_open_machine(struct nt_stream *stream,
+                                                       const struct init_machine *machine,
+                                                       const struct init_config *config,
+                                                       uint64_t deadline_ns,
+                                                       const _Atomic int *cancelled,
+                                                       struct nt_box **ret_box,
+                                                       struct nacre_error *err);
 
 /* Closes the stream: init sees it, kills everything and leaves.  Accepts NULL.  No run
  * is under way. */

@@ -6,12 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,29 +65,12 @@ static int start(char *const *command, int input_fd, pid_t *ret_pid)
     return failed;
 }
 
-/* True when it ended before the deadline. */
-static bool wait_for(int pid_fd, uint64_t deadline_ns)
-{
-    struct pollfd watched = { .fd = pid_fd, .events = POLLIN };
-
-    for (;;) {
-        struct timespec left = nacre_clock_until(deadline_ns);
-        int ready = ppoll(&watched, 1, &left, NULL);
-
-        if (ready > 0)
-            return true;
-        if (ready == 0 || errno != EINTR)
-            return false;
-    }
-}
-
 enum nacre_status approver_ask(char *const *command, const struct nacre_approval_ask *ask,
                                uint64_t deadline_ns,
                                enum nacre_approval_verdict *ret_verdict,
                                struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int input_fd = request_fd(ask, err);
-    NACRE_AUTO(nacre_fd_guard) int pid_fd = -1;
     pid_t pid = -1;
     int status = 0, failed;
     bool in_time;
@@ -102,11 +82,7 @@ enum nacre_status approver_ask(char *const *command, const struct nacre_approval
         errno = failed;
         return nacre_fail(err, NACRE_ERR_IO, "starting the approver command");
     }
-    pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    in_time = pid_fd >= 0 && wait_for(pid_fd, deadline_ns);
-    (void)kill(-pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    in_time = nacre_spawn_wait(pid, deadline_ns, &status);
     *ret_verdict = !in_time ? NACRE_APPROVAL_TIMED_OUT
                    : WIFEXITED(status) && WEXITSTATUS(status) == 0
                        ? NACRE_APPROVAL_APPROVED

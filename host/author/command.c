@@ -3,12 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,31 +85,12 @@ static int start(const char *const *argv, const char *directory, char **environm
     return failed;
 }
 
-static bool wait_for(pid_t pid)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    struct pollfd watched = { .fd = fd, .events = POLLIN };
-    uint64_t until_ns = nacre_clock_ns() + BUILD_MS * NACRE_NS_PER_MS;
-
-    while (fd >= 0) {
-        struct timespec left = nacre_clock_until(until_ns);
-        int ready = ppoll(&watched, 1, &left, NULL);
-
-        if (ready > 0)
-            return true;
-        if (ready == 0 || errno != EINTR)
-            return false;
-    }
-    return false;
-}
-
 static enum nacre_status run(const char *const *argv, const char *directory,
                              const char *const *environment, bool quiet,
                              struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char **all = environment_of(environment);
     pid_t pid = -1;
-    bool in_time;
     int failed, status = 0;
 
     if (!all)
@@ -122,12 +100,7 @@ static enum nacre_status run(const char *const *argv, const char *directory,
         errno = failed;
         return nacre_fail(err, NACRE_ERR_IO, "starting %s", argv[0]);
     }
-    in_time = wait_for(pid);
-    if (!in_time)
-        (void)kill(-pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!in_time)
+    if (!nacre_spawn_wait(pid, nacre_clock_ns() + BUILD_MS * NACRE_NS_PER_MS, &status))
         return nacre_fail(err, NACRE_ERR_TIMEOUT, "%s did not end in %d minutes", argv[0],
                           BUILD_MS / 60000);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "nacre/own.h"
@@ -164,6 +165,13 @@ static bool fill_standard_fds(void)
     return true;
 }
 
+/* Secrets go through this process.  Their pages are in no dump, but a register may still
+ * hold what was copied last. */
+static bool leave_no_core(void)
+{
+    return setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 }) == 0;
+}
+
 /* What was printed must have arrived; a reader that left early is not an error. */
 static int flush_stdout(int status)
 {
@@ -188,7 +196,7 @@ static void become_job(void)
 
 int main(int argc, char **argv)
 {
-    if (!fill_standard_fds())
+    if (!fill_standard_fds() || !leave_no_core())
         return nacre_status_exit(NACRE_ERR_IO);
     if (argc > 1 && strcmp(argv[1], "__zygote") == 0)
         return nacre_zygote_main(argc - 1, argv + 1);

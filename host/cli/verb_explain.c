@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "report.h"
 #include "request.h"
 #include "secrets.h"
+#include "session.h"
 #include "verbs.h"
 
 enum {
@@ -56,8 +56,8 @@ struct explain {
     const struct cli_args *args;
     struct nacre_engine *engine;
     struct nacre_policy *policy;
-    struct nacre_config *config;   /* with --config, as is the next */
-    struct nacre_session *session; /* and `policy` is one of its own */
+    struct cli_session config;     /* with --config, as is the next */
+    struct nacre_session *session; /* its own, and so is `policy` */
     struct nacre_secret_set *secrets; /* NULL: none */
     struct nacre_plan *plan; /* a draft */
     struct cli_request request;
@@ -69,8 +69,7 @@ static void explain_clear(struct explain *explain)
     nacre_secret_set_free(explain->secrets);
     if (!explain->session)
         nacre_policy_free(explain->policy);
-    nacre_session_free(explain->session);
-    nacre_config_free(explain->config);
+    cli_session_clear(&explain->config);
     nacre_engine_free(explain->engine);
     cli_request_clear(&explain->request);
 }
@@ -285,8 +284,8 @@ static enum nacre_status draft_plan(struct explain *explain, struct nacre_error 
 static enum nacre_status check_options(const struct cli_value *values,
                                        struct nacre_error *err)
 {
-    static const int others[] = { OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED,
-                                  OPT_SECRET, OPT_TOKEN };
+    static const int others[] = { OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT,
+                                  OPT_UNSANDBOXED };
 
     if (!values[OPT_CONFIG].given)
         return values[OPT_SENDER].given
@@ -302,19 +301,14 @@ static enum nacre_status check_options(const struct cli_value *values,
 static enum nacre_status load_session(struct explain *explain, struct nacre_error *err)
 {
     const struct cli_value *values = explain->args->values;
-    struct nacre_session_ask ask = {
-        .agent = values[OPT_AGENT].text,
-        .session = values[OPT_SESSION].text,
-        .sender = values[OPT_SENDER].text,
-        .home = getenv("HOME"),
-    };
     enum nacre_status status =
-        nacre_config_load(values[OPT_CONFIG].text, &explain->config, err);
+        cli_session_settle(&explain->config, values[OPT_CONFIG].text,
+                           &values[OPT_SESSION], &values[OPT_AGENT], &values[OPT_SENDER],
+                           err);
 
-    if (status == NACRE_OK)
-        status = nacre_session_settle(explain->config, &ask, &explain->session, err);
     if (status != NACRE_OK)
         return status;
+    explain->session = explain->config.session;
     nacre_session_request(explain->session, &explain->request.request);
     explain->policy = explain->session->shell;
     return NACRE_OK;

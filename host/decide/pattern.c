@@ -1,7 +1,7 @@
 /*
- * Regular expressions that deny.  The expression comes from the policy, the subject
- * from an agent that may want it to be undecidable: both are bounded, and what can't
- * be decided counts as a match.
+ * Regular expressions that judge.  The expression comes from a policy or from a tool's
+ * author, the subject from an agent that may want it to be undecidable: both are bounded,
+ * and what can't be decided is told as that.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -9,19 +9,41 @@
 
 #include "nacre/decide.h"
 
+#define CHARACTERS_PER_STEP 16
+
+struct kind {
+    uint32_t options;
+    size_t subject_bytes_max;
+    uint32_t steps_max, depth_max, heap_kib_max;
+};
+
 /*
  * PCRE2 counts its match limit anew at each place where a match could begin, so that a
  * long subject multiplies it: 10,000 letters took 7 s.  The steps are therefore counted
  * by a callout before every item, over the whole subject; a loop that ran over
  * characters since the last one costs by their number.  At most 0.2 s were measured.
  */
-#define SUBJECT_BYTES_MAX ((size_t)32 << 10)
-#define STEPS_MAX 2000000
-#define CHARACTERS_PER_STEP 16
-#define MATCH_DEPTH_MAX 50000
-#define MATCH_HEAP_KIB_MAX (32 * 1024)
+static const struct kind kinds[] = {
+    [NACRE_PATTERN_POLICY] = {
+        .options = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT,
+        .subject_bytes_max = (size_t)32 << 10,
+        .steps_max = 2000000,
+        .depth_max = 50000,
+        .heap_kib_max = 32 * 1024,
+    },
+    /* \u0041, and a $ that is the end and no newline's. */
+    [NACRE_PATTERN_ECMASCRIPT] = {
+        .options = PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C |
+                   PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_BSUX | PCRE2_AUTO_CALLOUT,
+        .subject_bytes_max = (size_t)1 << 20,
+        .steps_max = 1000000,
+        .depth_max = 10000,
+        .heap_kib_max = 8 * 1024,
+    },
+};
 
 struct nacre_pattern {
+    const struct kind *kind;
     pcre2_general_context *memory;
     pcre2_match_context *limits;
     pcre2_code *code;
@@ -47,8 +69,11 @@ static enum nacre_status fail_memory(size_t *ret_offset, struct nacre_error *err
 }
 
 static enum nacre_status compile(struct nacre_pattern *pattern, const char *text,
-                                 size_t *ret_offset, struct nacre_error *err)
+                                 size_t count, size_t *ret_offset,
+                                 struct nacre_error *err)
 {
+    const struct kind *kind = pattern->kind;
+    pcre2_compile_context *context;
     int code = 0;
     PCRE2_SIZE offset = 0;
     unsigned char words[128];
@@ -59,17 +84,15 @@ static enum nacre_status compile(struct nacre_pattern *pattern, const char *text
     pattern->limits = pcre2_match_context_create(pattern->memory);
     if (!pattern->limits)
         return fail_memory(ret_offset, err);
-    pcre2_set_match_limit(pattern->limits, STEPS_MAX);
-    pcre2_set_depth_limit(pattern->limits, MATCH_DEPTH_MAX);
-    pcre2_set_heap_limit(pattern->limits, MATCH_HEAP_KIB_MAX);
+    pcre2_set_match_limit(pattern->limits, kind->steps_max);
+    pcre2_set_depth_limit(pattern->limits, kind->depth_max);
+    pcre2_set_heap_limit(pattern->limits, kind->heap_kib_max);
 
-    pcre2_compile_context *context = pcre2_compile_context_create(pattern->memory);
+    context = pcre2_compile_context_create(pattern->memory);
     if (!context)
         return fail_memory(ret_offset, err);
-    pattern->code =
-        pcre2_compile((PCRE2_SPTR)text, PCRE2_ZERO_TERMINATED,
-                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT, &code,
-                      &offset, context);
+    pattern->code = pcre2_compile((PCRE2_SPTR)text, count, kind->options, &code, &offset,
+                                  context);
     pcre2_compile_context_free(context);
     if (pattern->code)
         return NACRE_OK;
@@ -80,8 +103,8 @@ static enum nacre_status compile(struct nacre_pattern *pattern, const char *text
     return nacre_fail(err, NACRE_ERR_PARSE, "%s", (const char *)words);
 }
 
-enum nacre_status nacre_pattern_compile(const char *text,
-                                        struct nacre_pattern **ret_pattern,
+enum nacre_status nacre_pattern_compile(enum nacre_pattern_kind kind, const char *text,
+                                        size_t count, struct nacre_pattern **ret_pattern,
                                         size_t *ret_offset, struct nacre_error *err)
 {
     struct nacre_pattern *pattern = calloc(1, sizeof(*pattern));
@@ -89,7 +112,8 @@ enum nacre_status nacre_pattern_compile(const char *text,
 
     if (!pattern)
         return fail_memory(ret_offset, err);
-    status = compile(pattern, text, ret_offset, err);
+    pattern->kind = &kinds[kind];
+    status = compile(pattern, text, count, ret_offset, err);
     if (status != NACRE_OK) {
         nacre_pattern_free(pattern);
         return status;
@@ -109,7 +133,7 @@ void nacre_pattern_free(struct nacre_pattern *pattern)
 }
 
 struct effort {
-    size_t steps;
+    uint64_t steps, steps_max;
     size_t at; /* where in the subject the last step was */
 };
 
@@ -121,19 +145,21 @@ static int count_step(pcre2_callout_block *block, void *data)
     if (block->current_position > effort->at)
         effort->steps += (block->current_position - effort->at) / CHARACTERS_PER_STEP;
     effort->at = block->current_position;
-    return effort->steps > STEPS_MAX ? PCRE2_ERROR_CALLOUT : 0;
+    return effort->steps > effort->steps_max ? PCRE2_ERROR_CALLOUT : 0;
 }
 
-bool nacre_pattern_matches(const struct nacre_pattern *pattern, const char *subject,
-                           size_t count)
+enum nacre_found nacre_pattern_search(const struct nacre_pattern *pattern,
+                                      const char *subject, size_t count, uint64_t *steps)
 {
+    const struct kind *kind = pattern->kind;
+    struct effort effort = { .steps_max = *steps < kind->steps_max ? *steps
+                                                                   : kind->steps_max };
     pcre2_match_data *data;
     pcre2_match_context *limits;
-    struct effort effort = { 0 };
     int found = PCRE2_ERROR_NOMEMORY;
 
-    if (count > SUBJECT_BYTES_MAX)
-        return true;
+    if (count > kind->subject_bytes_max)
+        return NACRE_FOUND_UNDECIDED;
     /* Of this call alone, because threads share the pattern.  One pair will do. */
     data = pcre2_match_data_create(1, pattern->memory);
     limits = pcre2_match_context_copy(pattern->limits);
@@ -144,5 +170,17 @@ bool nacre_pattern_matches(const struct nacre_pattern *pattern, const char *subj
     }
     pcre2_match_context_free(limits);
     pcre2_match_data_free(data);
-    return found != PCRE2_ERROR_NOMATCH;
+    *steps -= effort.steps < *steps ? effort.steps : *steps;
+    /* 0: it matched, and the one pair was too little room for its groups. */
+    if (found >= 0)
+        return NACRE_FOUND_YES;
+    return found == PCRE2_ERROR_NOMATCH ? NACRE_FOUND_NO : NACRE_FOUND_UNDECIDED;
+}
+
+bool nacre_pattern_matches(const struct nacre_pattern *pattern, const char *subject,
+                           size_t count)
+{
+    uint64_t steps = pattern->kind->steps_max;
+
+    return nacre_pattern_search(pattern, subject, count, &steps) != NACRE_FOUND_NO;
 }

@@ -162,6 +162,18 @@ static enum nacre_status set_network(const struct making *making,
     return status;
 }
 
+/* ---- secrets ---- */
+
+/* Where its dialect has them, a guest holds a stand-in, and the door knows the value:
+ * that needs a level with a door. */
+static void set_secrets(const struct making *making, struct nacre_policy *policy)
+{
+    if (!nacre_config_defaults(making->session->config)->tokens)
+        return;
+    policy->secrets.place = promised(making);
+    policy->secrets.injection = NACRE_INJECTION_HOST_BOUNDARY;
+}
+
 /* ---- files ---- */
 
 /* The policy's rule, and where it is on the host; both have room. */
@@ -409,6 +421,7 @@ static enum nacre_status make_shell(const struct making *making,
         status = no_memory(making->err);
     if (status == NACRE_OK)
         status = set_network(making, policy);
+    set_secrets(making, policy);
     if (status == NACRE_OK)
         status = set_files(making, false, policy);
     if (status == NACRE_OK)
@@ -432,6 +445,7 @@ static enum nacre_status make_files(const struct making *making,
 
     if (status == NACRE_OK)
         status = set_network(making, policy);
+    set_secrets(making, policy);
     if (status == NACRE_OK)
         status = set_files(making, making->session->writes_off, policy);
     return status;
@@ -548,6 +562,10 @@ void nacre_session_request(const struct nacre_session *session,
 
     if (workspace)
         request->workspace = workspace;
+    /* Scope shared: some dialects put it right into the root, with others' beside it. */
+    request->workspace_is_own =
+        workspace && workspace == session->box_workspace &&
+        strcmp(workspace, session->workspace_root) != 0;
     request->mounts = session->mounts;
     request->mount_count = session->mount_count;
     request->session = session->key;
@@ -561,6 +579,7 @@ void nacre_session_request_host(const struct nacre_session *session,
                                 struct nacre_request *request)
 {
     nacre_session_request(session, request);
+    request->workspace_is_own = false;
     request->mounts = NULL;
     request->mount_count = 0;
     request->scope = NACRE_SCOPE_RUN;

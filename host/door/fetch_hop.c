@@ -157,6 +157,25 @@ static bool scan_fields(struct door_fetch *fetch)
     return true;
 }
 
+/* The same for what a form carries, whatever its type says. */
+static bool scan_body(struct door_fetch *fetch, const struct nacre_leaks *leaks)
+{
+    NACRE_AUTO(nacre_heap_guard) char *copy = NULL;
+    size_t count = fetch->body.size;
+
+    if (!scan(fetch, leaks, "body", fetch->body.bytes, count, false))
+        return false;
+    if (count == 0 || !memchr(fetch->body.bytes, '%', count))
+        return true;
+    copy = malloc(count);
+    if (!copy) {
+        fetch_fail(fetch, NACRE_HTTP_INTERNAL, "No memory to scan the request's body.");
+        return false;
+    }
+    memcpy(copy, fetch->body.bytes, count);
+    return scan(fetch, leaks, "body", copy, decode(copy, count), true);
+}
+
 static bool scan_all(struct door_fetch *fetch)
 {
     const struct nacre_leaks *leaks = fetch->door->leaks;
@@ -172,8 +191,7 @@ static bool scan_all(struct door_fetch *fetch)
     if (fetch->record.hops > 0)
         return true; /* the rest is what it was on the first hop */
     return scan(fetch, leaks, "method", fetch->method, strlen(fetch->method), false) &&
-           scan_fields(fetch) &&
-           scan(fetch, leaks, "body", fetch->body.bytes, fetch->body.size, false);
+           scan_fields(fetch) && scan_body(fetch, leaks);
 }
 
 /* ---- a hop ---- */

@@ -203,11 +203,33 @@ static void number_line(struct draft *draft, const char *rule,
     nacre_draft_add(draft, &decision);
 }
 
+/* What has to be bounded where `disk` is: all that a guest can fill, tmpfs aside, which
+ * have sizes of their own. */
+static uint32_t disk_of(const struct draft *draft)
+{
+    const struct nacre_request *request = draft->request;
+    uint32_t features =
+        draft->plan->container.read_only_root ? 0 : NACRE_FEATURE_DISK_OF_ROOT;
+
+    for (uint32_t i = 0; i < draft->plan->mount_count; i++) {
+        const struct nacre_mount *mount = &draft->plan->mounts[i];
+
+        if (!mount->host || !mount->writable)
+            continue;
+        features |= request->workspace_is_own &&
+                            strcmp(mount->host, request->workspace) == 0
+                        ? NACRE_FEATURE_DISK_OF_SESSION
+                        : NACRE_FEATURE_DISK_OF_HOST;
+    }
+    return features;
+}
+
 static void numbers(struct draft *draft)
 {
     const struct nacre_container_rules *rules = &draft->policy->container;
     struct nacre_container *plan = &draft->plan->container;
     uint64_t memory = draft->policy->limits.memory_mb.value << 20;
+    uint32_t disk;
 
     number_line(draft, "container.memory_swap", &rules->memory_swap,
                 "bytes of memory and swap together", NACRE_FEATURE_SWAP_LIMIT,
@@ -227,13 +249,13 @@ static void numbers(struct draft *draft)
     number_line(draft, "container.cpus", &rules->cpus_nano,
                 "billionths of a processor", NACRE_FEATURE_CPUS, draft->walls->cpu,
                 &plan->cpus_nano);
-    number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk",
-                NACRE_FEATURE_DISK,
-                "the driver's quota, or tmpfs sizes under a read-only root",
+    disk = disk_of(draft);
+    number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk", disk,
+                disk & NACRE_FEATURE_DISK_OF_SESSION
+                    ? "an ext4 of that size in a file, for the workspace; tmpfs sizes; "
+                      "read-only root, or the driver's quota"
+                    : "the driver's quota, or tmpfs sizes under a read-only root",
                 &plan->disk_bytes);
-    for (uint32_t i = 0; plan->disk_bytes > 0 && i < draft->plan->mount_count; i++)
-        if (draft->plan->mounts[i].host && draft->plan->mounts[i].writable)
-            draft->plan->required |= NACRE_FEATURE_DISK_OF_HOST;
     number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
                 NACRE_FEATURE_DISK_IOPS, "io cgroup", &plan->disk_iops);
     number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,

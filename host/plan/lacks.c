@@ -36,14 +36,27 @@ static const struct {
     { NACRE_FEATURE_MEMORY_RESERVATION,
       { "container.memory_reservation", ENGINE_LACKS,
         GIVE_WAIVER "memory_reservation" } },
-    { NACRE_FEATURE_DISK, { "container.disk", ENGINE_LACKS, GIVE_WAIVER "disk" } },
+    { NACRE_FEATURE_DISK_OF_ROOT,
+      { "container.disk",
+        "the root is writable, and the engine's storage driver has no quotas (overlay2 "
+        "on xfs has)",
+        "make the root read-only, " GIVE_WAIVER "disk" } },
+    { NACRE_FEATURE_DISK_OF_SESSION,
+      { "container.disk",
+        "a session's workspace is bounded by root alone, with loop devices and mkfs.ext4 "
+        "(package e2fsprogs)",
+        GIVE_WAIVER "disk" } },
     { NACRE_FEATURE_DISK_OF_HOST,
       { "container.disk", "directories of the host that a guest writes to have no bound",
         "mount them read-only, " GIVE_WAIVER "disk" } },
     { NACRE_FEATURE_DISK_IOPS,
-      { "container.disk_iops", ENGINE_LACKS, GIVE_WAIVER "disk_iops" } },
+      { "container.disk_iops",
+        "cgroup v1 lets buffered writes through, and nacre sets no limit of v2's",
+        GIVE_WAIVER "disk_iops" } },
     { NACRE_FEATURE_DISK_IO_WEIGHT,
-      { "container.disk_io_weight", ENGINE_LACKS, GIVE_WAIVER "disk_io_weight" } },
+      { "container.disk_io_weight",
+        "the engine does not tell whether its kernel weighs disk operations",
+        GIVE_WAIVER "disk_io_weight" } },
     { NACRE_FEATURE_APPARMOR,
       { "container.apparmor_profile", ENGINE_LACKS, GIVE_WAIVER "apparmor_profile" } },
     { NACRE_FEATURE_SELINUX,
@@ -199,7 +212,8 @@ struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t wai
         view.container.cpus_nano = 0;
     if (waived & NACRE_FEATURE_CPUSET)
         view.container.cpuset = NULL;
-    if (waived & (NACRE_FEATURE_DISK | NACRE_FEATURE_DISK_OF_HOST))
+    if (waived & (NACRE_FEATURE_DISK_OF_ROOT | NACRE_FEATURE_DISK_OF_SESSION |
+                  NACRE_FEATURE_DISK_OF_HOST))
         view.container.disk_bytes = 0;
     if (waived & NACRE_FEATURE_DISK_IOPS)
         view.container.disk_iops = 0;

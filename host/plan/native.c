@@ -225,7 +225,8 @@ static void waive(struct draft *draft)
                        mask & draft->plan->required
                            ? "enforced where it can be; where it can't, the run goes on "
                              "and says degraded"
-                           : "no effect: this policy does not ask for it");
+                           : "no effect: the policy does not ask for it, or it "
+                             "holds everywhere");
         note(draft, "request.waive", what);
     }
 }

@@ -34,7 +34,7 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_CPUSET, "cpuset" },
         { NACRE_FEATURE_SWAP_LIMIT, "swap-limit" },
         { NACRE_FEATURE_MEMORY_RESERVATION, "memory-reservation" },
-        { NACRE_FEATURE_DISK, "disk" },
+        { NACRE_FEATURE_DISK_OF_ROOT, "disk-of-root" },
         { NACRE_FEATURE_DISK_IOPS, "disk-iops" },
         { NACRE_FEATURE_DISK_IO_WEIGHT, "disk-io-weight" },
         { NACRE_FEATURE_APPARMOR, "apparmor" },
@@ -46,6 +46,7 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_SECCOMP_PROFILE, "seccomp-profile" },
         { NACRE_FEATURE_DISK_OF_HOST, "disk-of-host" },
         { NACRE_FEATURE_GVISOR, "gvisor" },
+        { NACRE_FEATURE_DISK_OF_SESSION, "disk-of-session" },
     };
 
     for (size_t i = 0; i < NACRE_COUNT(names); i++)

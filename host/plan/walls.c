@@ -101,7 +101,8 @@ static const struct walls process = {
 #define CONTAINER_FEATURES                                                          \
     (NATIVE_ALWAYS | NATIVE_ASKED | FILES | OUTWARD | NACRE_FEATURE_CPUS |           \
      NACRE_FEATURE_CPUSET | NACRE_FEATURE_SWAP_LIMIT |                               \
-     NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK | NACRE_FEATURE_DISK_IOPS | \
+     NACRE_FEATURE_MEMORY_RESERVATION | NACRE_FEATURE_DISK_OF_ROOT |                 \
+     NACRE_FEATURE_DISK_OF_SESSION | NACRE_FEATURE_DISK_IOPS |                       \
      NACRE_FEATURE_DISK_IO_WEIGHT | NACRE_FEATURE_WARM)
 /* With any runtime of the engine. */
 #define CONTAINER_WORDS                                                             \

@@ -188,7 +188,8 @@ static enum nacre_status read_pattern(const struct nacre_reading *at,
     status = nacre_schema_copy(node->text, &rule->text, err);
     if (status != NACRE_OK)
         return status;
-    status = nacre_pattern_compile(node->text, &rule->compiled, &offset, err);
+    status = nacre_pattern_compile(NACRE_PATTERN_POLICY, node->text, strlen(node->text),
+                                   &rule->compiled, &offset, err);
     if (status != NACRE_ERR_PARSE)
         return status;
     memcpy(words, err->text, sizeof(words));

@@ -90,6 +90,7 @@ static const struct nacre_dialect_defaults config_yml = {
     .mode = NACRE_MODE_ALL, .access = NACRE_ACCESS_NONE, .main_key = "main", \
     .workspace_root = "~/.clawpy/sandboxes", .workspace = "~/.clawpy/workspace", \
     .container_prefix = "", .workdir = "/workspace", .timeout_ms = 120000,  \
+    .tokens = true,                                                         \
     .prune_idle_hours = 24, .prune_age_days = 7
 static const struct nacre_dialect_defaults clawpy_agent = {
     CLAWPY,

@@ -14,6 +14,7 @@ struct nacre_dialect_defaults {
     enum nacre_access access;
     enum nacre_network_mode network;
     bool read_only_root;
+    bool tokens; /* secrets may be used, by stand-ins in the environment */
     const char *main_key;
     const char *workspace_root;   /* with its ~ */
     const char *workspace;        /* of the agent "main", with its ~ */

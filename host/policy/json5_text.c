@@ -261,11 +261,13 @@ static enum nacre_status in_category(struct nacre_json5 *json5, uint32_t charact
 {
     NACRE_AUTO(text_clear) struct text text = TEXT(json5);
     struct nacre_pattern **pattern = start ? &json5->no_start : &json5->no_part;
+    const char *expression = start ? NO_START : NO_PART;
     size_t offset;
     enum nacre_status status = add(json5, &text, character, json5->place, err);
 
     if (status == NACRE_OK && !*pattern)
-        status = nacre_pattern_compile(start ? NO_START : NO_PART, pattern, &offset, err);
+        status = nacre_pattern_compile(NACRE_PATTERN_POLICY, expression,
+                                       strlen(expression), pattern, &offset, err);
     if (status == NACRE_OK)
         *ret_is = !nacre_pattern_matches(*pattern, text.buf.bytes, text.buf.size);
     return status;

@@ -76,7 +76,7 @@ enum nacre_status nacre_sessions_each(const char *state_dir,
 
 /* ---- the end of one ---- */
 
-static enum nacre_status remove_workspace(const struct session_record *record,
+static enum nacre_status remove_workspace(int dir_fd, const struct session_record *record,
                                           uint32_t *count, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int root_fd = -1;
@@ -92,7 +92,9 @@ static enum nacre_status remove_workspace(const struct session_record *record,
     if (status != NACRE_OK)
         return status;
     is_there = fstatat(root_fd, record->workspace, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    status = session_workspace_remove(root_fd, record->workspace, err);
+    status = session_disk_remove(dir_fd, record->id, root_fd, record->workspace, err);
+    if (status == NACRE_OK)
+        status = session_workspace_remove(root_fd, record->workspace, err);
     if (status == NACRE_OK)
         *count += is_there;
     return status;
@@ -112,7 +114,7 @@ static enum nacre_status end_held(int dir_fd, const struct session_record *recor
     report->ended += ended;
     if (status != NACRE_OK || *ret_left)
         return status;
-    status = remove_workspace(record, &report->workspaces, err);
+    status = remove_workspace(dir_fd, record, &report->workspaces, err);
     if (status != NACRE_OK)
         return status;
     session_record_remove(dir_fd, record->id);

@@ -109,6 +109,29 @@ NACRE_MUST_CHECK enum nacre_status session_dir_make(int parent_fd, const char *n
                                                     const struct session_steps *steps,
                                                     int *ret_fd, struct nacre_error *err);
 
+/*
+ * A session's own workspace `name` in `root_fd`, open as `*fd`, that holds at most `bytes`
+ * (0: it was not asked for).  Bounded when it is made and for as long as it is there; one
+ * that has files already, or that can't be bounded here, stays as it is: what needs the
+ * bound has to look.
+ */
+struct session_disk {
+    int dir_fd; /* of the store, where its file lies */
+    const char *id;
+    uint64_t bytes;
+    int root_fd;
+    const char *name;
+    const struct session_owner *owner;
+    const struct session_wait *wait;
+    const struct session_steps *steps;
+};
+NACRE_MUST_CHECK enum nacre_status session_disk_open(const struct session_disk *disk,
+                                                     int *fd, struct nacre_error *err);
+/* Its end: whoever comes back before the workspace itself is removed finds it empty. */
+NACRE_MUST_CHECK enum nacre_status session_disk_remove(int dir_fd, const char *id,
+                                                       int root_fd, const char *name,
+                                                       struct nacre_error *err);
+
 /* Takes the workspace `name` out of `root_fd`: moved aside first, so that a session that
  * comes back never finds half of it. */
 NACRE_MUST_CHECK enum nacre_status session_workspace_remove(int root_fd, const char *name,

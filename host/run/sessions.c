@@ -64,6 +64,27 @@ static enum nacre_status finish_removal(struct nacre_session_hold *hold, int roo
     return status;
 }
 
+static enum nacre_status bound_own(const struct nacre_session *session,
+                                   struct nacre_session_hold *hold, int root_fd,
+                                   const char *name, struct nacre_error *err)
+{
+    const struct nacre_policy *shell = session->shell;
+    const struct session_disk disk = {
+        .dir_fd = hold->dir_fd,
+        .id = hold->id,
+        .bytes = shell && shell->level == NACRE_LEVEL_CONTAINER
+                     ? shell->container.disk_bytes.value
+                     : 0,
+        .root_fd = root_fd,
+        .name = name,
+        .owner = &hold->owner,
+        .wait = &hold->wait,
+        .steps = &hold->steps,
+    };
+
+    return session_disk_open(&disk, &hold->fd, err);
+}
+
 /* The record first: a workspace that nobody knows of would stay for ever.  *ret_again:
  * the hold had to be let go of. */
 static enum nacre_status make_own(const struct nacre_session *session,
@@ -86,7 +107,10 @@ static enum nacre_status make_own(const struct nacre_session *session,
         *ret_again = true;
         return finish_removal(hold, root_fd, name, err);
     }
-    return session_dir_make(root_fd, name, &hold->owner, &hold->steps, &hold->fd, err);
+    status = session_dir_make(root_fd, name, &hold->owner, &hold->steps, &hold->fd, err);
+    if (status == NACRE_OK)
+        status = bound_own(session, hold, root_fd, name, err);
+    return status;
 }
 
 static enum nacre_status hold_box(const struct nacre_session *session,

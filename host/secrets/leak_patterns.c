@@ -17,10 +17,11 @@
  * the quotes of a program. */
 #define GAP "(?: |\\+|%20)"
 #define BREAK "(?:\\s|\\\\[nr]|%0[AaDd]|[\"',+|>#*\\\\])++"
-/* A head alone is an example in somebody's text; the body's first line makes a key. */
+/* A head alone is an example in somebody's text; the body's first line makes a key, also
+ * with the escapes that a form and some writers of JSON have for its '+' and '/'. */
 #define BODY                                                    \
     BREAK "(?:[A-Z][A-Za-z-]{1,31}: [^\\r\\n\\\\]{0,256}+" BREAK \
-          ")*+[A-Za-z0-9+/]{40}"
+          ")*+(?:[A-Za-z0-9+/]|\\\\/|%2[BbFf]){40}"
 
 const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
     { .row = { "pem-private-key", NACRE_LEAK_BLOCK,
@@ -31,7 +32,11 @@ const struct leak_pattern leak_patterns[NACRE_LEAK_PATTERNS] = {
                     "MIIEpAIBAAKCAQEA7bq3Nc0yqTgkJv8dJ1ZpWm5Rk2Xc\\n",
                     "-----BEGIN EC PRIVATE" " KEY-----\r\nProc-Type: 4,ENCRYPTED\r\n"
                     "DEK-Info: AES-128-CBC,00\r\n\r\n"
-                    "MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6\r\n"),
+                    "MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04fSeQ6\r\n",
+                    "key=-----BEGIN+RSA+PRIVATE" "+KEY-----%0A"
+                    "MIIEpAIBAAKCAQEA7bq3Nc0%2FTgkJv8%2bJ1ZpWm5Rk2XcQ%0A",
+                    "-----BEGIN RSA PRIVATE" " KEY-----\\n"
+                    "MIIEpAIBAAKCAQEA7bq3Nc0\\/TgkJv8dJ1ZpWm5Rk2XcQ\\n"),
                ROWS("-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n",
                     "grep -e '-----BEGIN PRIVATE KEY-----' *.pem",
                     "-----BEGIN RSA PRIVATE KEY-----\n...\n-----END RSA PRIVATE KEY-----",

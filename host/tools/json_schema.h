@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "nacre/decide.h"
 #include "nacre/error.h"
 #include "nacre/own.h"
 
@@ -45,7 +46,6 @@ nacre_json_schema_judge(const struct nacre_json_schema *schema, const json_t *va
 #define SCHEMA_RULES_MAX 4096
 #define SCHEMA_STEPS_MAX 4000000   /* of judging one value */
 #define SCHEMA_PATTERN_BYTES_MAX ((size_t)4096)
-#define SCHEMA_SUBJECT_BYTES_MAX ((size_t)1 << 20)
 
 #define SCHEMA_TYPE_MAP(X)             \
     X(NULL, "null", "null")            \
@@ -62,7 +62,6 @@ enum schema_type {
     SCHEMA_TYPE_COUNT
 };
 
-struct schema_pattern;
 struct schema_rule;
 
 struct schema_property {
@@ -95,7 +94,7 @@ struct schema_rule {
     uint64_t length_min, length_max, items_min, items_max, members_min, members_max;
 
     json_t *minimum, *maximum, *above, *below, *multiple; /* numbers, or NULL */
-    struct schema_pattern *pattern;
+    struct nacre_pattern *pattern;
     char *pattern_text;
 
     struct schema_rules all, any, one;
@@ -110,17 +109,6 @@ struct nacre_json_schema {
 };
 
 /* ---- parts; *steps is what is left of the work, and with 0 left no answer holds ---- */
-
-/* NACRE_ERR_PARSE: no regular expression, and why. */
-NACRE_MUST_CHECK enum nacre_status
-schema_pattern_compile(const char *text, size_t count,
-                       struct schema_pattern **ret_pattern, struct nacre_error *err);
-void schema_pattern_free(struct schema_pattern *pattern); /* accepts NULL */
-
-enum schema_match { SCHEMA_MATCH_UNDECIDED, SCHEMA_MATCH_YES, SCHEMA_MATCH_NO };
-enum schema_match schema_pattern_match(const struct schema_pattern *pattern,
-                                       const char *subject, size_t count,
-                                       uint64_t *steps);
 
 /* As JSON Schema compares: 1 is 1.0. */
 bool schema_equal(const json_t *a, const json_t *b, uint64_t *steps);

@@ -253,7 +253,7 @@ static void rule_free(struct schema_rule *rule)
     json_decref(rule->above);
     json_decref(rule->below);
     json_decref(rule->multiple);
-    schema_pattern_free(rule->pattern);
+    nacre_pattern_free(rule->pattern);
     free(rule->pattern_text);
     free(rule);
 }

@@ -280,13 +280,13 @@ static bool judge_string(struct judging *j, const struct schema_rule *rule,
     if (!rule->pattern)
         return true;
     (void)nacre_text_shown(pattern, rule->pattern_text);
-    switch (schema_pattern_match(rule->pattern, text, count, &j->steps)) {
-    case SCHEMA_MATCH_YES:
+    switch (nacre_pattern_search(rule->pattern, text, count, &j->steps)) {
+    case NACRE_FOUND_YES:
         return true;
-    case SCHEMA_MATCH_NO:
+    case NACRE_FOUND_NO:
         return fail(fault, at, "expected a string that matches %s, found %s", pattern,
                     shown_value(found, value));
-    case SCHEMA_MATCH_UNDECIDED:
+    case NACRE_FOUND_UNDECIDED:
         break;
     }
     return fail(fault, at,

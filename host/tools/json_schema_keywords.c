@@ -304,6 +304,7 @@ static enum nacre_status read_pattern(struct compiling *c, struct schema_rule *r
                                       const json_t *value)
 {
     struct nacre_error why;
+    size_t offset = 0;
 
     if (!json_is_string(value))
         return schema_expected(c, "a regular expression", value);
@@ -314,13 +315,14 @@ static enum nacre_status read_pattern(struct compiling *c, struct schema_rule *r
     rule->pattern_text = strdup(json_string_value(value));
     if (!rule->pattern_text)
         return schema_fail_memory(c);
-    if (schema_pattern_compile(json_string_value(value), json_string_length(value),
-                               &rule->pattern, &why) == NACRE_OK)
+    if (nacre_pattern_compile(NACRE_PATTERN_ECMASCRIPT, json_string_value(value),
+                              json_string_length(value), &rule->pattern, &offset,
+                              &why) == NACRE_OK)
         return NACRE_OK;
     if (why.status == NACRE_ERR_MEMORY)
         return schema_fail_memory(c);
-    return nacre_fail(c->err, NACRE_ERR_PARSE, "not a regular expression: %.160s",
-                      why.text);
+    return nacre_fail(c->err, NACRE_ERR_PARSE,
+                      "not a regular expression: %.140s at offset %zu", why.text, offset);
 }
 
 /* Each is compiled, so that one with a fault is found even if nobody refers to it. */

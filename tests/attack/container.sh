@@ -135,9 +135,9 @@ N24_hosts_that_nobody_allowed() {
 }
 
 # What the engine tells of its containers.
-engine() {
+engine() { # PATH [CURL-OPTION...]
   curl -sS --noproxy '*' --max-time 20 --unix-socket "${DOCKER_HOST#unix://}" \
-    "http://engine$1"
+    "http://engine$1" "${@:2}"
 }
 containers() {
   engine '/containers/json?all=1' | grep -oE '"Id":"[0-9a-f]{64}"' | cut -c7-70
@@ -338,6 +338,50 @@ S10_a_token_dies_at_its_time() {
   is "requests after it" "$(count_events event=request path=/second)" 0
 }
 
+# By a configuration, too: Clawpy's profiles, in the image that they name by naming none.
+S10_of_clawpys_tokens_a_guest_holds_the_stand_in_alone() {
+  local profile its
+  engine '/images/nacre-test-busybox/tag?repo=nacre-sandbox&tag=bookworm-slim' -X POST
+  fresh_vault agent:main
+  for profile in agent heartbeat; do
+    in_box=(exec --config "clawpy:$profile" --session s)
+    run explain --config "clawpy:$profile" --token key=KEY --json
+    expect_out_has '"rule":"request.tokens"'
+    hold --token key=KEY 'echo "${KEY%%_*}"; env | grep -c "^KEY=nct_"'
+    its=$(processes)
+    is "processes of $profile that hold it" "$(in_memory $its)" ""
+    inspected >told
+    is "told by the engine of $profile" "$(grep -caF -e "$VALUE" told)" 0
+    is "its stand-in, told by the engine" "$(grep -caE 'nct_[A-Za-z0-9_-]{9}' told)" 0
+    is "files that hold it with $profile" "$(files_with_it)" ""
+    let_go
+    expect_out "nct
+1
+up"
+    net_reset
+    run "${in_box[@]}" --token key=KEY '
+      for host in api.example.com other.example.org; do
+        wget -qO - --header "X-Key: $KEY" "http://$host/reflect?header=X-Key"
+      done; true'
+    expect_out_lacks "$VALUE"
+    case $profile in
+      agent) is "connections without a network" "$(count_connections)" 0 ;;
+      *)
+        is "received by the host it is bound to" "$(received api.example.com)" 1
+        is "received at all" "$(seen_anywhere)" 1
+        expect_out_has "[redacted:key]" ;;
+    esac
+    # The next command of the same container has none.
+    run "${in_box[@]}" 'echo "${KEY-none}"'
+    expect_out "none"
+  done
+  in_box=(exec --config clawpy:agent --agent other)
+  run "${in_box[@]}" --token key=KEY 'echo "$KEY"' # granted to another
+  expect_status 126
+  expect_out ""
+  run keeper --quit
+}
+
 # In one warm container: what a command was given, the next one does not find.
 S11_what_a_session_is_given_ends_with_the_command() {
   local injection token
@@ -386,6 +430,7 @@ if [[ ${RUNTIME:-} == gvisor ]]; then
   unset -f N01_spellings_of_addresses N09_a_name_that_changes_its_address \
     N10_names_of_addresses_inside N11_redirects_to_what_is_not_allowed \
     N33_anything_but_http S10_a_token_dies_at_its_time \
+    S10_of_clawpys_tokens_a_guest_holds_the_stand_in_alone \
     S03_a_guest_that_holds_it_can_not_send_or_say_it \
     S17_it_is_nowhere_but_with_the_guest_that_has_it
 fi

@@ -223,6 +223,26 @@ S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
   done
 }
 
+# of_the_host PID: it and those below it that are outside of the sandbox.
+of_the_host() {
+  local found
+  for found in "$1" $(below "$1"); do
+    [[ $(readlink "/proc/$found/ns/net") != "$(readlink /proc/self/ns/net)" ]] || echo "$found"
+  done
+}
+
+# leaves_no_core PID: of nacre and its door, whatever ends them.
+leaves_no_core() {
+  local found
+  for found in $(of_the_host "$1"); do
+    is "what process $found would dump" "$(awk '/^Max core file size/ {print $5 $6}' \
+      "/proc/$found/limits")" 00
+  done
+  # As far as one may look: as root at all of it.
+  is "memory that a dump would hold" "$(python3 "$here/dumped.py" "$VALUE" \
+    $(of_the_host "$1"))" ""
+}
+
 some_request() { (($(count_requests) > 0)); }
 
 S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
@@ -242,6 +262,11 @@ S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
         done ;;
       *) is "processes that show it with $injection" "$(who_shows_it | wc -l)" 0 ;;
     esac
+    leaves_no_core "$pid"
+    if [[ $EUID == 0 && $injection == environment ]]; then
+      is "the control: the guest has it" "$(python3 "$here/dumped.py" "$VALUE" \
+        $(below "$pid") | grep -c ' sleep$')" 1
+    fi
     # The door lets no neighbour look into its memory.  (nacre's own process is no better
     # kept than the key file, which the same user can read.)
     for found in $pid $(below "$pid"); do

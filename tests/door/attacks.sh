@@ -279,6 +279,8 @@ denied leak "leak in a header" "${hosts[@]}" "${secret[@]}" --scan GET https://a
 denied leak "leak in basic" "${hosts[@]}" "${secret[@]}" --scan GET https://api.example.com/ "Authorization: Basic $(printf "u:$key" | base64)"
 denied leak "leak in a body" "${hosts[@]}" "${secret[@]}" --scan --body "$(printf value-of-the-key | base64)" POST https://api.example.com/
 has "leak is told" "$(kept leaks)" " leak"
+denied leak "leak in a form" "${hosts[@]}" --scan --body "k=%41${key#A}" POST https://api.example.com/
+passes "a form" "${hosts[@]}" --scan --quiet --body "k=%41b" POST https://api.example.com/
 denied bad-request "encoded body" "${hosts[@]}" --scan --body x POST https://api.example.com/ 'Content-Encoding: gzip'
 denied leak "leak in a name" --all "${secret[@]}" --scan GET https://value-of-the-key.example.com/
 is "leak in a name: no query" "$(count_queries)" 0

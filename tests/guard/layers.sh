@@ -35,7 +35,7 @@ judge_system() { # PLACE FOLDER HEADER
     local allowed
     case $3 in
     yaml.h) allowed="host/policy host/decide" ;;
-    pcre2.h) allowed="host/policy host/decide host/secrets host/tools" ;;
+    pcre2.h) allowed="host/policy host/decide host/secrets" ;;
     wasmtime.h | wasmtime/* | wasm.h | wasi.h) allowed="backends/wasm wasi-shims/host" ;;
     curl/*) allowed="host/door backends/docker" ;;
     ares.h | zlib.h) allowed="host/door" ;;

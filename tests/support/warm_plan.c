@@ -121,7 +121,7 @@ struct nacre_plan *warm_plan(const char *scope_key)
     plan->leak_scan = true;
     plan->leak_patterns = 7;
     plan->required = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WARM;
-    plan->waivable = NACRE_FEATURE_DISK;
+    plan->waivable = NACRE_FEATURE_DISK_OF_ROOT;
     plan->directory = strdup("/workspace/d\xc3\xa4");
     plan->scope = NACRE_SCOPE_AGENT;
     plan->scope_key = strdup(scope_key);

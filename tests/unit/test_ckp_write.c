@@ -2,8 +2,6 @@
  * Policies written as CKP: what is read back is the same policy, and what CKP can't say
  * is reported, all of it.
  */
-#include <dirent.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +17,7 @@
 #include "nacre/path.h"
 #include "nacre/policy.h"
 #include "policy_text.h"
+#include "suite.h"
 #include "yaml_text.h"
 
 #define ROUND_TRIPS_MIN 50
@@ -48,17 +47,16 @@ static struct nacre_policy *round_trip(const struct nacre_policy *policy,
 
 /* ---- round trips ---- */
 
-static void expect_round_trip(const char *path)
+static void expect_round_trip(void *data, const char *path)
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF((size_t)1 << 20);
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf text = NACRE_BUF((size_t)1 << 20);
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf before = NACRE_BUF(65536);
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf after = NACRE_BUF(65536);
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL, *again = NULL;
-    struct nacre_error err;
 
-    assert_int_equal(nacre_buf_read(&bytes, fd, &err), NACRE_OK);
+    (void)data;
+    suite_read(path, &bytes);
     policy = parse(bytes.bytes, bytes.size);
     again = round_trip(policy, &text);
     policy_text(&before, policy, false);
@@ -70,23 +68,7 @@ static void expect_round_trip(const char *path)
 
 static int round_trips_of(const char *directory)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, NULL, alphasort), cases = 0;
-
-    assert_true(count > 0);
-    for (int i = 0; i < count; i++) {
-        const char *dot = strrchr(entries[i]->d_name, '.');
-        char path[NACRE_PATH_MAX];
-
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-        if (dot && strcmp(dot, ".yaml") == 0) {
-            expect_round_trip(path);
-            cases++;
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    return cases;
+    return suite_each(directory, ".yaml", expect_round_trip, NULL);
 }
 
 static void every_policy_is_read_back_as_it_was(void **state)

@@ -3,8 +3,6 @@
  * suites/DIALECT/invalid must fail with the one line of its .expect, what lies in
  * suites/DIALECT/valid must give the rules and notes that its .expect spells out.
  */
-#include <dirent.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,6 +17,7 @@
 #include "nacre/buf.h"
 #include "nacre/config.h"
 #include "nacre/path.h"
+#include "suite.h"
 
 static const struct suite {
     const char *directory;
@@ -30,16 +29,6 @@ static const struct suite {
     { "config-yml", NACRE_DIALECT_CONFIG_YML, 12, 60 },
     { "clawpy", NACRE_DIALECT_CLAWPY, 5, 20 },
 };
-
-static void read_file(const char *path, struct nacre_buf *buf)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct nacre_error err;
-
-    if (fd < 0)
-        fail_msg("cannot open %s", path);
-    assert_int_equal(nacre_buf_read(buf, fd, &err), NACRE_OK);
-}
 
 static void check_valid(const struct suite *suite, const struct nacre_buf *bytes,
                         const struct nacre_config *config)
@@ -68,7 +57,7 @@ static void outcome_of(const struct suite *suite, const char *path, bool valid,
     enum nacre_status status;
     char line[1024];
 
-    read_file(path, &bytes);
+    suite_read(path, &bytes);
     status = nacre_config_parse("config", bytes.bytes, bytes.size, &config, &err);
     assert_int_equal(status, err.status);
     if (status == NACRE_OK) {
@@ -85,44 +74,30 @@ static void outcome_of(const struct suite *suite, const char *path, bool valid,
         fail_msg("%s is %s:\n%s", path, valid ? "refused" : "accepted", out->bytes);
 }
 
-typedef void each_file(const struct suite *suite, char *path, bool valid);
+struct files {
+    const struct suite *suite;
+    bool valid;
+};
 
-static int run(const struct suite *suite, bool valid, each_file *each)
+static int run(const struct suite *suite, bool valid,
+               void (*each)(void *data, const char *path))
 {
-    struct dirent **entries = NULL;
+    struct files files = { suite, valid };
     char directory[NACRE_PATH_MAX];
-    int count, cases = 0;
 
     (void)snprintf(directory, sizeof(directory), "%s/%s/%s", NACRE_SUITES_DIR,
                    suite->directory, valid ? "valid" : "invalid");
-    count = scandir(directory, &entries, NULL, alphasort);
-    assert_true(count > 0);
-    for (int i = 0; i < count; i++) {
-        char path[2 * NACRE_PATH_MAX];
-        const char *dot;
-
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-        free(entries[i]);
-        dot = strrchr(path, '.');
-        if (strcmp(dot, ".yaml") != 0 && strcmp(dot, ".json5") != 0)
-            continue;
-        each(suite, path, valid);
-        cases++;
-    }
-    free(entries);
-    return cases;
+    return suite_each(directory, ".yaml", each, &files) +
+           suite_each(directory, ".json5", each, &files);
 }
 
-static void compare(const struct suite *suite, char *path, bool valid)
+static void compare(void *data, const char *path)
 {
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf expected = NACRE_BUF(65536);
+    const struct files *files = data;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf found = NACRE_BUF(65536);
 
-    outcome_of(suite, path, valid, &found);
-    memcpy(strrchr(path, '.'), ".expect", sizeof(".expect"));
-    read_file(path, &expected);
-    if (strcmp(found.bytes, expected.bytes) != 0)
-        fail_msg("%s\nexpected:\n%sfound:\n%s", path, expected.bytes, found.bytes);
+    outcome_of(files->suite, path, files->valid, &found);
+    suite_expect(path, found.bytes);
 }
 
 static void each_invalid_file_is_refused_at_its_place(void **state)
@@ -139,13 +114,13 @@ static void each_valid_file_gives_its_rules(void **state)
         assert_true(run(&suites[i], true, compare) >= suites[i].valid_min);
 }
 
-static void fail_each_allocation(const struct suite *suite, char *path, bool valid)
+static void fail_each_allocation(void *data, const char *path)
 {
+    const struct files *files = data;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF((size_t)2 << 20);
     bool fired = true;
 
-    (void)suite;
-    read_file(path, &bytes);
+    suite_read(path, &bytes);
     for (int n = 0; fired; n++) {
         struct nacre_config *config = NULL;
         struct nacre_error err = { .status = NACRE_OK };
@@ -159,7 +134,7 @@ static void fail_each_allocation(const struct suite *suite, char *path, bool val
         if (fired)
             assert_int_equal(status, NACRE_ERR_MEMORY);
         else
-            assert_int_equal(status == NACRE_OK, valid);
+            assert_int_equal(status == NACRE_OK, files->valid);
         assert_int_equal(config != NULL, status == NACRE_OK);
         assert_int_equal(err.status, status);
         nacre_config_free(config);

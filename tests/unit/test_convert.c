@@ -4,8 +4,6 @@
  * each setting that CKP can't say.  What was written means what the session was settled
  * to.
  */
-#include <dirent.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,18 +18,9 @@
 #include "nacre/path.h"
 #include "nacre/session.h"
 #include "policy_text.h"
+#include "suite.h"
 
 #define CASES_MIN 6
-
-static void read_file(const char *path, struct nacre_buf *buf)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct nacre_error err;
-
-    if (fd < 0)
-        fail_msg("cannot open %s", path);
-    assert_int_equal(nacre_buf_read(buf, fd, &err), NACRE_OK);
-}
 
 struct subject {
     struct nacre_config *config;
@@ -44,8 +33,7 @@ static void subject_clear(struct subject *subject)
     nacre_config_free(subject->config);
 }
 
-/* `path` ends in .conf; its end is written over. */
-static struct subject settle(char *path)
+static struct subject settle(const char *path)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(65536);
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf ask = NACRE_BUF(4096);
@@ -53,9 +41,8 @@ static struct subject settle(char *path)
     struct nacre_error err;
     char *session, *agent, *rest;
 
-    read_file(path, &bytes);
-    memcpy(strrchr(path, '.'), ".ask", sizeof(".ask"));
-    read_file(path, &ask);
+    suite_read(path, &bytes);
+    suite_read_beside(path, ".ask", &ask);
     rest = ask.bytes;
     session = strsep(&rest, "\n");
     agent = strsep(&rest, "\n");
@@ -104,14 +91,14 @@ static void expect_same(const struct nacre_policy *policy, const struct nacre_bu
     assert_string_equal(before.bytes, after.bytes);
 }
 
-static void expect_conversion(char *path)
+static void expect_conversion(void *data, const char *path)
 {
     NACRE_AUTO(subject_clear) struct subject subject = settle(path);
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf text = NACRE_BUF(65536);
-    NACRE_AUTO(nacre_buf_clear) struct nacre_buf expected = NACRE_BUF(65536);
     NACRE_AUTO(nacre_losses_clear) struct nacre_losses losses = { 0 };
     struct nacre_error err;
 
+    (void)data;
     if (nacre_ckp_write_session(subject.session, &text, &losses, &err) != NACRE_OK)
         fail_msg("%s: %s", path, err.text);
     expect_same(subject.session->shell, &text);
@@ -121,45 +108,24 @@ static void expect_conversion(char *path)
                                         losses.items[i].place.column,
                                         losses.items[i].key, losses.items[i].text),
                          NACRE_OK);
-    memcpy(strrchr(path, '.'), ".expect", sizeof(".expect"));
-    read_file(path, &expected);
-    if (strcmp(text.bytes, expected.bytes) != 0)
-        fail_msg("%s\nexpected:\n%s\nfound:\n%s", path, expected.bytes, text.bytes);
+    suite_expect(path, text.bytes);
 }
 
 static void each_configuration_becomes_its_policy_and_its_losses(void **state)
 {
-    static const char directory[] = NACRE_SUITES_DIR "/convert";
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, NULL, alphasort), cases = 0;
-
     (void)state;
-    assert_true(count > 0);
-    for (int i = 0; i < count; i++) {
-        char path[NACRE_PATH_MAX];
-        const char *dot = strrchr(entries[i]->d_name, '.');
-
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-        if (dot && strcmp(dot, ".conf") == 0) {
-            expect_conversion(path);
-            cases++;
-        }
-        free(entries[i]);
-    }
-    free(entries);
-    assert_true(cases >= CASES_MIN);
+    assert_true(suite_each(NACRE_SUITES_DIR "/convert", ".conf", expect_conversion, NULL) >=
+                CASES_MIN);
 }
 
 static void conversion_survives_every_allocation_failure(void **state)
 {
-    char path[] = NACRE_SUITES_DIR "/convert/openclaw.conf      ";
     NACRE_AUTO(subject_clear) struct subject subject = { 0 };
     struct nacre_error err;
     bool fired = true;
 
     (void)state;
-    path[strcspn(path, " ")] = '\0';
-    subject = settle(path);
+    subject = settle(NACRE_SUITES_DIR "/convert/openclaw.conf");
     for (int n = 0; fired; n++) {
         NACRE_AUTO(nacre_buf_clear) struct nacre_buf text = NACRE_BUF(65536);
         NACRE_AUTO(nacre_losses_clear) struct nacre_losses losses = { 0 };

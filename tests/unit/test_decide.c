@@ -67,13 +67,20 @@ static void many_stars_cost_no_more_than_one(void **state)
     assert_true(nacre_command_matches(rule, command));
 }
 
+static enum nacre_status compile(const char *text, struct nacre_pattern **ret_pattern,
+                                 size_t *ret_offset, struct nacre_error *err)
+{
+    return nacre_pattern_compile(NACRE_PATTERN_POLICY, text, strlen(text), ret_pattern,
+                                 ret_offset, err);
+}
+
 static struct nacre_pattern *compiled(const char *text)
 {
     struct nacre_pattern *pattern = NULL;
     struct nacre_error err;
     size_t offset;
 
-    if (nacre_pattern_compile(text, &pattern, &offset, &err) != NACRE_OK)
+    if (compile(text, &pattern, &offset, &err) != NACRE_OK)
         fail_msg("%s: %s at %zu", text, err.text, offset);
     return pattern;
 }
@@ -164,7 +171,7 @@ static void a_broken_pattern_says_where(void **state)
         struct nacre_error err = { .status = NACRE_OK };
         size_t offset = 99;
 
-        assert_int_equal(nacre_pattern_compile(broken[i].text, &pattern, &offset, &err),
+        assert_int_equal(compile(broken[i].text, &pattern, &offset, &err),
                          NACRE_ERR_PARSE);
         assert_null(pattern);
         assert_true(err.text[0] != '\0');
@@ -185,7 +192,7 @@ static void compile_survives_every_allocation_failure(void **state)
 
         assert_true(n < 100);
         fail_alloc_after(n);
-        status = nacre_pattern_compile("(a|b)+[c-f]{2,9}$", &pattern, &offset, &err);
+        status = compile("(a|b)+[c-f]{2,9}$", &pattern, &offset, &err);
         fired = fail_alloc_fired();
         fail_alloc_after(-1);
         assert_int_equal(status, fired ? NACRE_ERR_MEMORY : NACRE_OK);

@@ -20,6 +20,7 @@
 #include "nacre/document.h"
 #include "nacre/path.h"
 #include "node.h"
+#include "suite.h"
 
 #define VALID_MIN 37
 #define INVALID_MIN 97
@@ -27,16 +28,6 @@
 
 typedef enum nacre_status reader(const char *source, const char *bytes, size_t count,
                                  struct nacre_node **ret_root, struct nacre_error *err);
-
-static void read_file(const char *path, struct nacre_buf *buf)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct nacre_error err;
-
-    if (fd < 0)
-        fail_msg("cannot open %s", path);
-    assert_int_equal(nacre_buf_read(buf, fd, &err), NACRE_OK);
-}
 
 static void add(struct nacre_buf *buf, const char *text)
 {
@@ -48,17 +39,36 @@ static void add(struct nacre_buf *buf, const char *text)
 /* ---- the suites ---- */
 
 /* A document against its .expect: the JSON that it is, or "LINE:COLUMN: words". */
-static void judge(const char *path, const struct nacre_buf *bytes,
-                  enum nacre_document_format format, bool valid, const char *expected)
+struct documents {
+    enum nacre_document_format format;
+    bool valid;
+};
+
+static void expect_json(const char *path, const json_t *value)
 {
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf expected = NACRE_BUF(65536);
+    json_t *wanted;
+
+    suite_read_beside(path, ".expect", &expected);
+    wanted = json_loads(expected.bytes, JSON_DECODE_ANY, NULL);
+    if (!json_equal(value, wanted))
+        fail_msg("%s\nexpected:\n%sfound:\n%s", path, expected.bytes,
+                 json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
+    json_decref(wanted);
+}
+
+static void judge(void *data, const char *path)
+{
+    const struct documents *documents = data;
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(65536);
     struct nacre_error err = { .status = NACRE_OK };
-    json_t *wanted = valid ? json_loads(expected, JSON_DECODE_ANY, NULL) : NULL;
     json_t *value = NULL;
-    enum nacre_status status =
-        nacre_document_json("doc.json5", bytes->bytes ? bytes->bytes : "", bytes->size,
-                            format, false, &value, &err);
+    enum nacre_status status;
     char line[1024] = "";
 
+    suite_read(path, &bytes);
+    status = nacre_document_json("doc.json5", bytes.bytes, bytes.size, documents->format,
+                                 false, &value, &err);
     assert_int_equal(status, err.status);
     assert_int_equal(status == NACRE_OK, value != NULL);
     if (status != NACRE_OK) {
@@ -66,39 +76,18 @@ static void judge(const char *path, const struct nacre_buf *bytes,
         assert_string_equal(err.file, "doc.json5");
         (void)snprintf(line, sizeof(line), "%d:%d: %s\n", err.line, err.column, err.text);
     }
-    if (valid ? !json_equal(value, wanted) : strcmp(line, expected) != 0)
-        fail_msg("%s\nexpected:\n%sfound:\n%s%s", path, expected, line,
-                 value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : "");
+    if (documents->valid)
+        expect_json(path, value);
+    else
+        suite_expect(path, line);
     json_decref(value);
-    json_decref(wanted);
 }
 
-static int run_suite(const char *directory, enum nacre_document_format format,
-                     bool valid)
+static int run_suite(const char *directory, enum nacre_document_format format, bool valid)
 {
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, NULL, alphasort), cases = 0;
+    struct documents documents = { format, valid };
 
-    assert_true(count > 0);
-    for (int i = 0; i < count; i++) {
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(65536);
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf expected = NACRE_BUF(65536);
-        char path[NACRE_PATH_MAX];
-        char *dot;
-
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-        free(entries[i]);
-        dot = strrchr(path, '.');
-        if (strcmp(dot, ".json5") != 0)
-            continue;
-        read_file(path, &bytes);
-        (void)snprintf(dot, sizeof(path) - (size_t)(dot - path), ".expect");
-        read_file(path, &expected);
-        judge(path, &bytes, format, valid, expected.bytes);
-        cases++;
-    }
-    free(entries);
-    return cases;
+    return suite_each(directory, ".json5", judge, &documents);
 }
 
 static void each_valid_document_gives_its_json(void **state)

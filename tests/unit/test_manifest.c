@@ -15,20 +15,10 @@
 #include "nacre/buf.h"
 #include "nacre/manifest.h"
 #include "scene.h"
+#include "suite.h"
 
 #define INVALID_MIN 70
 #define VALID_MIN 6
-
-static void read_file(const char *path, struct nacre_buf *buf)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct nacre_error err;
-
-    if (fd < 0)
-        fail_msg("cannot open %s", path);
-    assert_int_equal(nacre_buf_read(buf, fd, &err), NACRE_OK);
-    assert_int_equal(nacre_buf_add(buf, "", 0, &err), NACRE_OK);
-}
 
 __attribute__((format(printf, 2, 3))) static void say(struct nacre_buf *out,
                                                       const char *format, ...)
@@ -75,66 +65,48 @@ static void say_manifest(struct nacre_buf *out, const struct nacre_manifest *man
     free(output);
 }
 
-static void outcome_of(const char *path, bool valid, struct nacre_buf *out)
+/* One file of a suite; `data` is whether it is a valid one. */
+static void judge(void *data, const char *path)
 {
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf out = NACRE_BUF(65536);
+    bool valid = *(const bool *)data;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF((size_t)2 << 20);
     NACRE_AUTO(nacre_manifest_guard) struct nacre_manifest *manifest = NULL;
     struct nacre_error err = { .status = NACRE_OK };
     enum nacre_status status;
 
-    read_file(path, &bytes);
+    suite_read(path, &bytes);
     status = nacre_manifest_parse("tool.yaml", bytes.bytes, bytes.size, &manifest, &err);
     assert_int_equal(status, err.status);
     if (status != NACRE_OK) {
         assert_int_equal(status, NACRE_ERR_PARSE);
         assert_string_equal(err.file, "tool.yaml");
         assert_null(manifest);
-        say(out, "%d:%d: %s\n", err.line, err.column, err.text);
+        say(&out, "%d:%d: %s\n", err.line, err.column, err.text);
     } else {
-        say_manifest(out, manifest);
+        say_manifest(&out, manifest);
     }
     if ((status == NACRE_OK) != valid)
-        fail_msg("%s is %s:\n%s", path, valid ? "refused" : "accepted", out->bytes);
-}
-
-static int run_suite(const char *directory, bool valid)
-{
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, NULL, alphasort), cases = 0;
-
-    assert_true(count > 0);
-    for (int i = 0; i < count; i++) {
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf expected = NACRE_BUF(65536);
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf found = NACRE_BUF(65536);
-        char path[NACRE_PATH_MAX];
-        char *dot;
-
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-        free(entries[i]);
-        dot = strrchr(path, '.');
-        if (strcmp(dot, ".yaml") != 0)
-            continue;
-        outcome_of(path, valid, &found);
-        (void)snprintf(dot, sizeof(path) - (size_t)(dot - path), ".expect");
-        read_file(path, &expected);
-        if (strcmp(found.bytes, expected.bytes) != 0)
-            fail_msg("%s\nexpected:\n%sfound:\n%s", path, expected.bytes, found.bytes);
-        cases++;
-    }
-    free(entries);
-    return cases;
+        fail_msg("%s is %s:\n%s", path, valid ? "refused" : "accepted", out.bytes);
+    suite_expect(path, out.bytes);
 }
 
 static void each_invalid_manifest_is_refused_at_its_place(void **state)
 {
+    bool valid = false;
+
     (void)state;
-    assert_true(run_suite(NACRE_SUITES_DIR "/manifest/invalid", false) >= INVALID_MIN);
+    assert_true(suite_each(NACRE_SUITES_DIR "/manifest/invalid", ".yaml", judge, &valid) >=
+                INVALID_MIN);
 }
 
 static void each_valid_manifest_is_read_to_its_last_word(void **state)
 {
+    bool valid = true;
+
     (void)state;
-    assert_true(run_suite(NACRE_SUITES_DIR "/manifest/valid", true) >= VALID_MIN);
+    assert_true(suite_each(NACRE_SUITES_DIR "/manifest/valid", ".yaml", judge, &valid) >=
+                VALID_MIN);
 }
 
 static void every_allocation_that_fails_is_told(void **state)
@@ -142,7 +114,7 @@ static void every_allocation_that_fails_is_told(void **state)
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(65536);
 
     (void)state;
-    read_file(NACRE_SUITES_DIR "/manifest/valid/whole.yaml", &bytes);
+    suite_read(NACRE_SUITES_DIR "/manifest/valid/whole.yaml", &bytes);
     for (int after = 0;; after++) {
         struct nacre_manifest *manifest = NULL;
         struct nacre_error err = { 0 };

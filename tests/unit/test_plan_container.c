@@ -134,7 +134,7 @@ static const struct {
     { "memory_swap", "1073741824", NACRE_FEATURE_SWAP_LIMIT, NULL },
     { "memory_reservation", "1048576", NACRE_FEATURE_MEMORY_RESERVATION, NULL },
     { "cpus_nano", "1500000000", NACRE_FEATURE_CPUS, NULL },
-    { "disk_bytes", "1048576", NACRE_FEATURE_DISK, NULL },
+    { "disk_bytes", "1048576", 0, NULL },
     { "disk_iops", "100", NACRE_FEATURE_DISK_IOPS, NULL },
     { "disk_io_weight", "500", NACRE_FEATURE_DISK_IO_WEIGHT, NULL },
 };
@@ -257,6 +257,59 @@ static void what_would_open_a_container_is_refused_by_name(void **state)
         assert_memory_equal(denials->denials[0].rule, "container.", 10);
         assert_int_equal(denials->denials[0].place.line, LINE);
         assert_true(denials->denials[0].text[0] && denials->denials[0].fix[0]);
+    }
+}
+
+/* ---- disk ---- */
+
+static const struct {
+    const char *workspace; /* of the request */
+    bool is_own, writable, read_only_root;
+    uint32_t features;
+} disks[] = {
+    { NULL, false, true, true, 0 },
+    { NULL, false, true, false, NACRE_FEATURE_DISK_OF_ROOT },
+    { "/srv/work", false, true, true, NACRE_FEATURE_DISK_OF_HOST },
+    { "/srv/work", false, false, true, 0 },
+    { "/srv/work", true, true, true, NACRE_FEATURE_DISK_OF_SESSION },
+    { "/srv/work", true, true, false,
+      NACRE_FEATURE_DISK_OF_SESSION | NACRE_FEATURE_DISK_OF_ROOT },
+};
+
+static void a_bound_on_the_disk_is_asked_of_all_that_can_be_filled(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(disks); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(
+            disks[i].writable
+                ? "claw: \"0.3.0\"\nkind: Sandbox\nmetadata:\n  name: tested\nspec:\n"
+                  "  level: container\n  capabilities:\n    filesystem:\n"
+                  "      mode: scoped\n      mount_paths: [{path: /workspace, "
+                  "permissions: rw}]\n"
+                : "claw: \"0.3.0\"\nkind: Sandbox\nmetadata:\n  name: tested\nspec:\n"
+                  "  level: container\n  capabilities:\n    filesystem:\n"
+                  "      mode: read-only\n");
+        const struct nacre_request request = { .workspace = disks[i].workspace,
+                                               .workspace_is_own = disks[i].is_own };
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plain = NULL;
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+
+        if (!disks[i].read_only_root)
+            set(policy, "read_only_root", "false");
+        assert_int_equal(nacre_plan_make(policy, &request, &plain, denials, &err),
+                         NACRE_OK);
+        set(policy, "disk_bytes", "1048576");
+        assert_int_equal(nacre_plan_make(policy, &request, &plan, denials, &err),
+                         NACRE_OK);
+        assert_int_equal(plan->required, plain->required | disks[i].features);
+        nacre_plan_deny(plan, ~disks[i].features, denials);
+        assert_int_equal(denials->denials_seen, __builtin_popcount(disks[i].features));
+        for (uint32_t k = 0; k < denials->denials_seen; k++) {
+            assert_string_equal(denials->denials[k].rule, "container.disk");
+            assert_non_null(strstr(denials->denials[k].fix, "--waive disk"));
+        }
     }
 }
 
@@ -413,6 +466,7 @@ int main(void)
         cmocka_unit_test(
             each_setting_is_granted_with_its_feature_and_changes_the_digest),
         cmocka_unit_test(what_would_open_a_container_is_refused_by_name),
+        cmocka_unit_test(a_bound_on_the_disk_is_asked_of_all_that_can_be_filled),
         cmocka_unit_test(gvisor_is_planned_with_its_own_walls),
         cmocka_unit_test(what_gvisor_would_take_and_not_do_is_refused),
         cmocka_unit_test(at_another_level_none_of_it_is_passed_over),

@@ -18,38 +18,31 @@
 #include "nacre/path.h"
 #include "nacre/policy.h"
 #include "policy_text.h"
+#include "suite.h"
 
 #define INVALID_MIN 90
 #define VALID_MIN 25
 
-static void read_file(const char *path, struct nacre_buf *buf)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    struct nacre_error err;
-
-    if (fd < 0)
-        fail_msg("cannot open %s", path);
-    assert_int_equal(nacre_buf_read(buf, fd, &err), NACRE_OK);
-}
-
 /* ---- the runner ---- */
 
-/* What came of one file, in the form of its .expect. */
-static void outcome_of(const char *yaml, bool valid, struct nacre_buf *out)
+/* One file of a suite; `data` is whether it is a valid one. */
+static void judge(void *data, const char *yaml)
 {
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf out = NACRE_BUF(65536);
+    bool valid = *(const bool *)data;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF((size_t)2 << 20);
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
     struct nacre_error err = { .status = NACRE_OK };
     enum nacre_status status;
 
-    read_file(yaml, &bytes);
+    suite_read(yaml, &bytes);
     status = nacre_policy_parse("policy.yaml", bytes.bytes, bytes.size, &policy, &err);
     assert_int_equal(status, err.status);
     if (status != NACRE_OK) {
         assert_int_equal(status, NACRE_ERR_PARSE);
         assert_string_equal(err.file, "policy.yaml");
         assert_null(policy);
-        assert_int_equal(nacre_buf_addf(out, &err, "%d:%d: %s\n", err.line, err.column,
+        assert_int_equal(nacre_buf_addf(&out, &err, "%d:%d: %s\n", err.line, err.column,
                                         err.text),
                          NACRE_OK);
     } else {
@@ -57,50 +50,29 @@ static void outcome_of(const char *yaml, bool valid, struct nacre_buf *out)
 
         assert_true(nacre_digest_equal(&digest, &policy->digest));
         assert_string_equal(policy->source, "policy.yaml");
-        policy_text(out, policy, true);
+        policy_text(&out, policy, true);
     }
     if ((status == NACRE_OK) != valid)
-        fail_msg("%s is %s:\n%s", yaml, valid ? "refused" : "accepted", out->bytes);
-}
-
-static int run_suite(const char *directory, bool valid)
-{
-    struct dirent **entries = NULL;
-    int count = scandir(directory, &entries, NULL, alphasort), cases = 0;
-
-    assert_true(count > 0);
-    for (int i = 0; i < count; i++) {
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf expected = NACRE_BUF(65536);
-        NACRE_AUTO(nacre_buf_clear) struct nacre_buf found = NACRE_BUF(65536);
-        char path[NACRE_PATH_MAX];
-        char *dot;
-
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-        free(entries[i]);
-        dot = strrchr(path, '.');
-        if (strcmp(dot, ".yaml") != 0)
-            continue;
-        outcome_of(path, valid, &found);
-        (void)snprintf(dot, sizeof(path) - (size_t)(dot - path), ".expect");
-        read_file(path, &expected);
-        if (strcmp(found.bytes, expected.bytes) != 0)
-            fail_msg("%s\nexpected:\n%sfound:\n%s", path, expected.bytes, found.bytes);
-        cases++;
-    }
-    free(entries);
-    return cases;
+        fail_msg("%s is %s:\n%s", yaml, valid ? "refused" : "accepted", out.bytes);
+    suite_expect(yaml, out.bytes);
 }
 
 static void each_invalid_policy_is_refused_at_its_place(void **state)
 {
+    bool valid = false;
+
     (void)state;
-    assert_true(run_suite(NACRE_SUITES_DIR "/policy/invalid", false) >= INVALID_MIN);
+    assert_true(suite_each(NACRE_SUITES_DIR "/policy/invalid", ".yaml", judge, &valid) >=
+                INVALID_MIN);
 }
 
 static void each_valid_policy_gives_its_model(void **state)
 {
+    bool valid = true;
+
     (void)state;
-    assert_true(run_suite(NACRE_SUITES_DIR "/policy/valid", true) >= VALID_MIN);
+    assert_true(suite_each(NACRE_SUITES_DIR "/policy/valid", ".yaml", judge, &valid) >=
+                VALID_MIN);
 }
 
 static const struct {
@@ -139,7 +111,7 @@ static void every_ready_policy_loads_by_its_name(void **state)
             fail_msg("%s: %s", ready[i].name, err.text);
         assert_string_equal(policy->name, ready[i].name);
         assert_int_equal(policy->level, ready[i].level);
-        read_file(policy->source, &bytes);
+        suite_read(policy->source, &bytes);
         assert_true(strncmp(bytes.bytes, "# For ", 6) == 0); /* says who it is for */
     }
     free(entries);

@@ -733,6 +733,49 @@ static void the_words_of_another_dialect_stand_in_for_ckps(void **state)
     }
 }
 
+static enum nacre_verdict verdict_of(const struct nacre_plan *plan, const char *rule)
+{
+    for (uint32_t i = 0; i < plan->decision_count; i++)
+        if (strcmp(plan->decisions[i].rule, rule) == 0)
+            return plan->decisions[i].verdict;
+    return NACRE_VERDICT_COUNT;
+}
+
+static void a_token_is_clawpys_and_no_other_dialects(void **state)
+{
+    static const char *const tokens[] = { "key", NULL };
+
+    (void)state;
+    for (enum nacre_dialect dialect = NACRE_DIALECT_OPENCLAW;
+         dialect < NACRE_DIALECT_COUNT; dialect++) {
+        NACRE_AUTO(nacre_config_guard) struct nacre_config *config = config_of(dialect);
+        NACRE_AUTO(nacre_session_guard) struct nacre_session *session = NULL;
+        const struct nacre_policy *policies[2];
+        bool has = dialect == NACRE_DIALECT_CLAWPY;
+
+        if (!has)
+            set_mode(&config->all.box, NACRE_MODE_ALL, 4);
+        session = settle(config, NULL, "x");
+        policies[0] = session->shell;
+        policies[1] = session->files;
+        for (size_t i = 0; i < NACRE_COUNT(policies); i++) {
+            NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+            struct nacre_request request = { .tokens = tokens };
+            struct nacre_error err;
+
+            nacre_session_request(session, &request);
+            assert_int_equal(nacre_plan_draft(policies[i], &request, &plan, &err),
+                             NACRE_OK);
+            assert_int_equal(verdict_of(plan, "request.tokens"),
+                             has ? NACRE_VERDICT_GRANT : NACRE_VERDICT_REFUSE);
+            if (has)
+                assert_int_equal(plan->injection, NACRE_INJECTION_HOST_BOUNDARY);
+        }
+        /* Lifted out of its sandbox there is no door. */
+        assert_int_equal(session->host->secrets.place.line, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -743,6 +786,7 @@ int main(void)
         cmocka_unit_test(an_elevated_exec_has_no_mounts_and_level_none),
         cmocka_unit_test(memory_is_in_whole_mebibytes_and_that_is_said),
         cmocka_unit_test(a_profiles_own_numbers_are_enforced),
+        cmocka_unit_test(a_token_is_clawpys_and_no_other_dialects),
         cmocka_unit_test(nofile_and_nproc_are_limits_of_every_policy),
         cmocka_unit_test(a_limit_of_none_is_an_error_at_its_place),
         cmocka_unit_test(a_mount_wins_over_a_tmpfs_of_its_name),

@@ -53,6 +53,8 @@ struct nacre_request {
     enum nacre_scope scope; /* of warm sandboxes; UNSET: session when there is one, else
                                run (nothing stays) */
     const char *box_name;  /* what a warm container is called; NULL: a name of its own */
+    bool workspace_is_own; /* nacre made `workspace` for a session, and may bound it: see
+                              nacre/disk.h */
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
     const char *approver;  /* who gave that consent, for the audit record; or NULL */
     bool scan_files;       /* the leak scan looks through what is left in writable mounts */
@@ -116,7 +118,7 @@ enum nacre_feature {
     NACRE_FEATURE_CPUSET         = 1 << 16,
     NACRE_FEATURE_SWAP_LIMIT     = 1 << 17, /* another than "none beyond memory" */
     NACRE_FEATURE_MEMORY_RESERVATION = 1 << 18,
-    NACRE_FEATURE_DISK           = 1 << 19,
+    NACRE_FEATURE_DISK_OF_ROOT   = 1 << 19, /* a bound on a root that can be written */
     NACRE_FEATURE_DISK_IOPS      = 1 << 20,
     NACRE_FEATURE_DISK_IO_WEIGHT = 1 << 21,
     NACRE_FEATURE_APPARMOR       = 1 << 22,
@@ -131,6 +133,7 @@ enum nacre_feature {
     NACRE_FEATURE_DISK_OF_HOST   = 1 << 29, /* a bound on directories of the host's that
                                                a guest writes to: nobody has it */
     NACRE_FEATURE_GVISOR         = 1 << 30, /* a container with a kernel of its own */
+    NACRE_FEATURE_DISK_OF_SESSION = 1u << 31, /* a bound on a session's own workspace */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
@@ -147,7 +150,8 @@ uint32_t nacre_level_features(enum nacre_level level);
     X(CPUSET, "cpuset")                          \
     X(SWAP_LIMIT, "memory_swap")                 \
     X(MEMORY_RESERVATION, "memory_reservation")  \
-    X(DISK, "disk")                              \
+    X(DISK_OF_ROOT, "disk")                      \
+    X(DISK_OF_SESSION, "disk")                   \
     X(DISK_OF_HOST, "disk")                      \
     X(DISK_IOPS, "disk_iops")                    \
     X(DISK_IO_WEIGHT, "disk_io_weight")          \

@@ -3,6 +3,7 @@
 
 #include <spawn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -18,5 +19,9 @@ struct nacre_spawn {
     bool own_session; /* else: a process group */
 };
 int nacre_spawn(const struct nacre_spawn *spawn, pid_t *ret_pid);
+
+/* Waits for its end, at most until `deadline_ns` of nacre_clock_ns(), and reaps it; what
+ * is left of its group is killed.  False: it was killed at the deadline. */
+bool nacre_spawn_wait(pid_t pid, uint64_t deadline_ns, int *ret_status);
 
 #endif

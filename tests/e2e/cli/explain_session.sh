@@ -80,6 +80,16 @@ expect_out_has "denied"
 run explain --config openclaw.json --session x --command 'x | sh'
 expect_out_has "allowed"
 
+# Tokens: Clawpy's have their place in its policy, others' files can't say it.
+run explain --config clawpy:heartbeat --token key
+expect_status 0
+expect_out_has "the guest names a secret, and never holds it"
+expect_out_has "there is no secret key; nacre secret set key makes one"
+run explain --config openclaw.json --session x --token key
+expect_status 0
+expect_out_has "the secret key is denied"
+expect_out_has "nothing in this file can say it"
+
 # What does not fit together.
 run explain --config openclaw.json --policy shell
 expect_status 125
