@@ -128,8 +128,16 @@ static int dial(uint16_t port)
     return pair[0];
 }
 
-/* What a page of the sandbox's says: the head, and as much of the rest as came with it;
- * false when nobody answers. */
+/* Is it all there?  Chromium's server closes no connection. */
+static bool is_whole(const char *answer)
+{
+    const char *body = strstr(answer, "\r\n\r\n");
+    const char *length = strcasestr(answer, "\r\nContent-Length:");
+
+    return body && length && strlen(body + 4) >= strtoul(length + 17, NULL, 10);
+}
+
+/* What a page of the sandbox's says; false when nobody answers. */
 static bool ask(uint16_t port, const char *method, const char *path, char *ret_answer,
                 size_t size)
 {
@@ -144,7 +152,8 @@ static bool ask(uint16_t port, const char *method, const char *path, char *ret_a
                    method, path, port);
     (void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
     ret_answer[0] = '\0';
-    while (got > 0 && used < size - 1 && poll(&ready, 1, 1000) > 0) {
+    while (got > 0 && used < size - 1 && !is_whole(ret_answer) &&
+           poll(&ready, 1, 1000) > 0) {
         got = recv(fd, ret_answer + used, size - 1 - used, 0);
         used += got > 0 ? (size_t)got : 0;
         ret_answer[used] = '\0';
