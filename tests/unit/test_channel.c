@@ -152,7 +152,7 @@ static void a_malformed_header_breaks_the_stream_for_good(void **state)
     } rows[] = {
         { "version 0", 0, 0 },           { "the next version", 0, FRAME_VERSION + 1 },
         { "version 255", 0, 255 },       { "type 0", 1, FRAME_NONE },
-        { "between the types", 1, 7 },   { "below init's types", 1, 31 },
+        { "between the types", 1, 9 },   { "below init's types", 1, 31 },
         { "above init's types", 1, 38 }, { "below the lanes' types", 1, 63 },
         { "above all types", 1, 68 },    { "type 255", 1, 255 },
         { "lane 3", 2, FRAME_LANES },    { "lane 255", 2, 255 },
