@@ -10,27 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dk_executor.h"
 #include "dk_gvisor.h"
 #include "dk_sandbox_image.h"
-#include "dk_warm.h"
 #include "nacre/boxes.h"
 #include "nacre/disk.h"
 #include "nacre/executor.h"
 #include "nacre/tool.h"
 #include "nt_door.h"
 
-struct executor {
-    struct nacre_executor base;
-    struct nacre_executor_options options;
-    pthread_mutex_t lock; /* over what is opened at first use */
-    struct dk_site *site; /* NULL until then */
-    struct dk_warm *warm;
-    _Atomic int cancelled; /* a signal's number */
-};
-
-static struct executor *executor_of(struct nacre_executor *base)
+static struct dk_executor *executor_of(struct nacre_executor *base)
 {
-    return (struct executor *)base;
+    return (struct dk_executor *)base;
 }
 
 /* ---- what can be enforced here: what the engine says of its machine ---- */
@@ -55,7 +46,7 @@ static bool kernel_has(const char *path)
     return access(path, F_OK) == 0;
 }
 
-static void find_features(struct executor *executor)
+static void find_features(struct dk_executor *executor)
 {
     const struct dk_site *site = executor->site;
     const json_t *info = site->info;
@@ -89,9 +80,9 @@ static void find_features(struct executor *executor)
     };
     bool has_disks;
     const struct dk_engine *engine = dk_client_engine(site->client);
-    char gvisor[DK_GVISOR_TEXT];
+    char gvisor[DK_RUNTIME_TEXT];
     struct nacre_error why;
-    uint32_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
+    uint64_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
                         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
                         NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
                         NACRE_FEATURE_FS_FULL | NACRE_FEATURE_NO_NETWORK |
@@ -115,17 +106,16 @@ static void find_features(struct executor *executor)
                                           : "not on the engine's machine");
     }
     if (site->gvisor)
-        features |= NACRE_FEATURE_GVISOR;
+        features |= NACRE_FEATURE_RUNTIME;
     nacre_mechanism_add(&executor->base, "gvisor", site->gvisor != NULL, "%s%s",
-                        site->gvisor ? dk_gvisor_text(info, site->gvisor, gvisor)
+                        site->gvisor ? dk_runtime_text(info, site->gvisor, gvisor)
                                      : DK_NO_GVISOR,
                         site->gvisor ? "; whether it is gVisor, init proves each time"
                                      : "");
     atomic_fetch_or(&executor->base.features, features);
 }
 
-/* The engine, at first use; one that could not be reached is tried again next time. */
-static enum nacre_status reach(struct executor *executor, struct nacre_error *err)
+enum nacre_status dk_executor_reach(struct dk_executor *executor, struct nacre_error *err)
 {
     enum nacre_status status = NACRE_OK;
 
@@ -142,12 +132,12 @@ static enum nacre_status reach(struct executor *executor, struct nacre_error *er
     return status;
 }
 
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
-    struct executor *executor = executor_of(base);
+    struct dk_executor *executor = executor_of(base);
     struct nacre_error err;
 
-    if (atomic_load(&base->features) == 0 && reach(executor, &err) != NACRE_OK &&
+    if (atomic_load(&base->features) == 0 && dk_executor_reach(executor, &err) != NACRE_OK &&
         atomic_load(&base->mechanism_count) == 0)
         nacre_mechanism_add(base, "engine", false, "%.180s", err.text);
     if (wanted & NACRE_FEATURE_EGRESS && atomic_load(&base->features) != 0)
@@ -156,7 +146,7 @@ static void executor_probe(struct nacre_executor *base, uint32_t wanted)
 
 static void executor_free(struct nacre_executor *base)
 {
-    struct executor *executor = executor_of(base);
+    struct dk_executor *executor = executor_of(base);
 
     if (!executor)
         return;
@@ -170,7 +160,7 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
                                        struct nacre_executor **ret_executor,
                                        struct nacre_error *err)
 {
-    struct executor *executor = calloc(1, sizeof(*executor));
+    struct dk_executor *executor = calloc(1, sizeof(*executor));
 
     if (!executor)
         return nacre_fail(err, NACRE_ERR_MEMORY, "container executor");
@@ -184,12 +174,12 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 /* ---- running ---- */
 
 /* A sandbox for this run: warm, or one of its own. */
-static enum nacre_status take(struct executor *executor, const struct nacre_plan *plan,
+static enum nacre_status take(struct dk_executor *executor, const struct nacre_plan *plan,
                               const char *name, struct dk_box **ret_box,
                               struct nacre_error *err)
 {
     const struct dk_box_order order = { .plan = plan, .cancelled = &executor->cancelled };
-    enum nacre_status status = reach(executor, err);
+    enum nacre_status status = dk_executor_reach(executor, err);
 
     if (status == NACRE_OK)
         status = plan->scope_key
@@ -204,7 +194,7 @@ static enum nacre_status take(struct executor *executor, const struct nacre_plan
     return NACRE_ERR_UNAVAILABLE;
 }
 
-static void give_back(struct executor *executor, const struct nacre_plan *plan,
+static void give_back(struct dk_executor *executor, const struct nacre_plan *plan,
                       struct dk_box *box)
 {
     if (plan->scope_key)
@@ -213,14 +203,13 @@ static void give_back(struct executor *executor, const struct nacre_plan *plan,
         dk_box_free(box);
 }
 
-static enum nacre_status executor_run(struct nacre_executor *base,
-                                      const struct nacre_plan *plan,
-                                      const struct nacre_tool *tool,
-                                      const struct nacre_request *request,
-                                      struct nacre_result *result,
-                                      struct nacre_error *err)
+enum nacre_status dk_executor_run(struct nacre_executor *base,
+                                  const struct nacre_plan *plan,
+                                  const struct nacre_tool *tool,
+                                  const struct nacre_request *request,
+                                  struct nacre_result *result, struct nacre_error *err)
 {
-    struct executor *executor = executor_of(base);
+    struct dk_executor *executor = executor_of(base);
     struct dk_box *box = NULL;
     enum nacre_status status;
 
@@ -249,7 +238,7 @@ const struct nacre_executor_ops nacre_container_executor = {
     .name = "container",
     .open = executor_open,
     .probe = executor_probe,
-    .run = executor_run,
+    .run = dk_executor_run,
     .cancel = executor_cancel,
     .free = executor_free,
 };
@@ -259,7 +248,7 @@ const struct nacre_executor_ops nacre_container_executor = {
 /* What is open already; a look at the boxes does not make an engine be asked. */
 static struct dk_warm *warm_of(struct nacre_executor *base)
 {
-    struct executor *executor = executor_of(base);
+    struct dk_executor *executor = executor_of(base);
     struct dk_warm *warm;
 
     (void)pthread_mutex_lock(&executor->lock);
@@ -294,9 +283,9 @@ enum nacre_status nacre_container_image_build(struct nacre_executor *base,
                                               void (*said)(void *data, const char *text),
                                               void *data, struct nacre_error *err)
 {
-    struct executor *executor = executor_of(base);
+    struct dk_executor *executor = executor_of(base);
     const struct dk_progress progress = { said, data };
-    enum nacre_status status = reach(executor, err);
+    enum nacre_status status = dk_executor_reach(executor, err);
 
     return status == NACRE_OK
                ? dk_sandbox_image(executor->site->client, dk_recipe(image), tag,

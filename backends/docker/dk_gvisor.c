@@ -1,8 +1,5 @@
-/*
- * Reads what an engine says about its runtimes, and what init says about the kernel it
- * found itself on.  Neither is believed for its name: an administrator's "runsc" may be
- * an alias of runc, and then the wall that the policy asks for is not there.
- */
+/* What the engine says about runsc, and what init says about its kernel: see
+ * dk_runtime.h for how little of it is believed. */
 #include "dk_gvisor.h"
 
 #include <ctype.h>
@@ -18,18 +15,7 @@
 
 #include "nacre/text.h"
 
-#define SENTRY "file /proc/sentry-meminfo" /* the sentry's own; no other kernel has it */
-#define BOOT_ID "file /proc/sys/kernel/random/boot_id"
-#define VERSION "file /proc/version"
-
-const char *const dk_gvisor_questions[] = { SENTRY, BOOT_ID, VERSION, NULL };
-
-static const char *text_of(const json_t *runtime, const char *key)
-{
-    const char *text = json_string_value(json_object_get(runtime, key));
-
-    return text ? text : "";
-}
+const char *const dk_gvisor_questions[] = { DK_SENTRY, DK_BOOT_ID, DK_VERSION, NULL };
 
 /* runsc's own tests take walls down with these. */
 static bool is_weakened(const json_t *runtime)
@@ -48,80 +34,35 @@ static bool is_weakened(const json_t *runtime)
 /* How much it looks like runsc: 0 not at all. */
 static int likeness(const char *name, const json_t *runtime)
 {
-    const char *path = text_of(runtime, "path");
-    const char *slash = strrchr(path, '/');
     bool is_named = strcmp(name, "runsc") == 0 || strcmp(name, "gvisor") == 0;
-    bool is_runsc = strcmp(slash ? slash + 1 : path, "runsc") == 0 ||
-                    strncmp(text_of(runtime, "runtimeType"), "io.containerd.runsc.",
-                            20) == 0;
+    bool is_runsc = strcmp(dk_runtime_program(runtime), "runsc") == 0 ||
+                    strncmp(dk_runtime_says(runtime, "runtimeType"),
+                            "io.containerd.runsc.", 20) == 0;
 
-    if (is_weakened(runtime))
-        return 0;
-    return 2 * is_runsc + is_named;
+    return is_weakened(runtime) ? 0 : 2 * is_runsc + is_named;
 }
 
 const char *dk_gvisor_runtime(const json_t *info)
 {
-    json_t *runtimes = json_object_get(info, "Runtimes"), *runtime;
-    const char *found = NULL, *name;
-    int most = 0;
-
-    json_object_foreach(runtimes, name, runtime) {
-        int like = likeness(name, runtime);
-
-        /* Of two that are as good always the same one, in whatever order they come. */
-        if (like > most || (like == most && found && strcmp(name, found) < 0)) {
-            found = name;
-            most = like;
-        }
-    }
-    return found;
-}
-
-const char *dk_gvisor_text(const json_t *info, const char *runtime,
-                           char ret_text[DK_GVISOR_TEXT])
-{
-    const json_t *said = json_object_get(json_object_get(info, "Runtimes"), runtime);
-    const json_t *arguments = json_object_get(said, "runtimeArgs");
-    const char *path = text_of(said, "path");
-    char whole[512];
-    size_t used = (size_t)snprintf(whole, sizeof(whole), "%.200s",
-                                   path[0] ? path : text_of(said, "runtimeType"));
-
-    for (size_t i = 0; i < json_array_size(arguments) && used < sizeof(whole); i++) {
-        const char *text = json_string_value(json_array_get(arguments, i));
-
-        used += (size_t)snprintf(whole + used, sizeof(whole) - used, " %s",
-                                 text ? text : "?");
-    }
-    return nacre_text_show(ret_text, DK_GVISOR_TEXT, whole, strlen(whole));
-}
-
-static bool is_answered(const char *answer)
-{
-    return answer && answer[0] && strncmp(answer, "error ", 6) != 0;
+    return dk_runtime_best(info, likeness);
 }
 
 enum nacre_status dk_gvisor_prove(const struct dk_site *site, const struct nt_box *box,
                                   struct nacre_error *err)
 {
-    size_t count, id_length = strlen(site->boot_id);
-    const char *boot_id = nt_box_answer(box, BOOT_ID, &count);
-    const char *version = nt_box_answer(box, VERSION, &count);
+    size_t count;
+    const char *version = nt_box_answer(box, DK_VERSION, &count);
     char shown[NACRE_SHOWN], shown_name[NACRE_SHOWN];
+    enum nacre_status status =
+        dk_runtime_has_kernel(site, box, site->gvisor, "gVisor", err);
 
-    (void)nacre_text_shown(shown_name, site->gvisor);
-    if (is_answered(boot_id) && id_length > 0 &&
-        strncmp(boot_id, site->boot_id, id_length) == 0)
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "the engine's runtime '%s' is not gVisor: the kernel inside is "
-                          "this machine's own (is the name an alias of runc?)",
-                          shown_name);
-    if (!is_answered(nt_box_answer(box, SENTRY, &count)) || !is_answered(version))
+    if (status != NACRE_OK)
+        return status;
+    if (!dk_runtime_answers(box, DK_SENTRY) || !dk_runtime_answers(box, DK_VERSION))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine's runtime '%s' is not gVisor: the kernel inside, "
                           "'%s', is not its sentry",
-                          shown_name,
+                          nacre_text_shown(shown_name, site->gvisor),
                           nacre_text_shown(shown, version ? version : "unknown"));
     return NACRE_OK;
 }

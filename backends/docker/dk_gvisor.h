@@ -3,14 +3,11 @@
 
 #include <jansson.h>
 
-#include "dk_site.h"
-#include "nt_box.h"
+#include "dk_runtime.h"
 
 /*
  * gVisor as a runtime of the engine: containers whose system calls are served by a kernel
- * in user space (the sentry).  What the engine says about a runtime is its name and the
- * path of a program, either of which may be something else; what counts is what init
- * finds inside.
+ * in user space (the sentry).
  */
 
 /* The runtime of the engine's info that says it is runsc, or NULL.  Lives as long as
@@ -21,11 +18,6 @@ const char *dk_gvisor_runtime(const json_t *info);
     "the engine has no runsc among its runtimes: install Debian's package runsc and "  \
     "name it in the engine's daemon.json: \"runtimes\": {\"runsc\": {\"path\": "       \
     "\"/usr/bin/runsc\"}}"
-
-/* How it is registered, for people: "/usr/bin/runsc --platform=ptrace"; escaped, cut. */
-#define DK_GVISOR_TEXT 160
-const char *dk_gvisor_text(const json_t *info, const char *runtime,
-                           char ret_text[DK_GVISOR_TEXT]);
 
 /* The questions whose answers prove it; NULL-terminated. */
 extern const char *const dk_gvisor_questions[];

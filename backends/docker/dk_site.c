@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dk_gvisor.h"
+#include "dk_kata.h"
 #include "init_image.h"
 #include "nacre/hash.h"
 #include "nacre/text.h"
@@ -219,6 +220,8 @@ static void look_around(struct dk_site *site)
     site->is_cgroup2 = version && strcmp(version, "2") == 0;
     site->has_filters = counts_filters();
     site->gvisor = dk_gvisor_runtime(site->info);
+    site->firecracker = dk_kata_firecracker(site->info);
+    site->kata = dk_kata_runtime(site->info);
     read_line("/proc/sys/kernel/random/boot_id", site->boot_id, sizeof(site->boot_id));
     (void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &found);
     (void)snprintf(site->home, sizeof(site->home), "%s",

@@ -25,7 +25,8 @@ struct dk_site {
     bool is_cgroup2;  /* of the engine's machine */
     bool has_filters; /* the kernel tells how many seccomp filters a process is under */
     json_t *info;     /* the engine's own words */
-    const char *gvisor; /* the engine's runtime that says it is; NULL: none.  In info */
+    /* The engine's runtimes that say they are; NULL: none.  In info. */
+    const char *gvisor, *firecracker, *kata;
 };
 
 /*

@@ -67,7 +67,7 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     return NACRE_OK;
 }
 
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     (void)base;
     (void)wanted;

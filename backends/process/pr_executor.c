@@ -74,7 +74,7 @@ static void add_walls(struct executor *executor)
 }
 
 /* Cgroups are probed by making some, which costs as much as a run. */
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     struct executor *executor = executor_of(base);
 

@@ -94,7 +94,7 @@ enum nacre_status pr_group_take(struct pr_groups *groups, struct nacre_executor 
 {
     const struct nacre_limits *limits = &plan->limits;
     struct nacre_box_limits wanted = { 0 };
-    uint32_t features = atomic_load(&base->features);
+    uint64_t features = atomic_load(&base->features);
 
     *ret_group = (struct pr_group){ NULL, NULL };
     if (features & NACRE_FEATURE_CPU_SHARES_ANY)

@@ -41,6 +41,7 @@ static const int worker_calls[] = {
     SCMP_SYS(getdents64), SCMP_SYS(mkdirat), SCMP_SYS(unlinkat), SCMP_SYS(renameat),
     SCMP_SYS(renameat2), SCMP_SYS(linkat), SCMP_SYS(symlinkat), SCMP_SYS(readlinkat),
     SCMP_SYS(utimensat), SCMP_SYS(fadvise64), SCMP_SYS(poll), SCMP_SYS(ppoll),
+    SCMP_SYS(mincore), /* which pages a guest has used */
 };
 
 static const int thread_calls[] = { SCMP_SYS(set_robust_list) };

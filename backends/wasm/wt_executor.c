@@ -117,7 +117,7 @@ static void probe_egress(struct executor *executor)
     atomic_fetch_or(&executor->base.features, NACRE_FEATURE_EGRESS);
 }
 
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     struct executor *executor = executor_of(base);
 

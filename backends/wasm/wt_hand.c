@@ -19,6 +19,23 @@ static void put_secret_files(struct wt_cursor *cursor,
     }
 }
 
+static void put_input(struct wt_cursor *cursor, const struct nacre_request *request)
+{
+    if (!request->input)
+        return;
+    if (request->input_bytes > NACRE_REQUEST_INPUT_MAX) {
+        cursor->failed = true;
+        return;
+    }
+    wt_put_number(cursor, (uint32_t)request->input_bytes);
+    wt_put_bytes(cursor, request->input, request->input_bytes);
+}
+
+static bool has_input_fd(const struct nacre_request *request)
+{
+    return request->input_fd >= 0 && !request->input;
+}
+
 enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
                                 const struct nacre_plan *plan,
                                 const struct nacre_tool *tool,
@@ -37,6 +54,7 @@ enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
     if (request->invoke)
         wt_put_text(&cursor, request->invoke);
     put_secret_files(&cursor, request);
+    put_input(&cursor, request);
     /* Variables may hold the values of what was granted.  No more than that is locked:
      * the vault has to have its part of what may be. */
     if ((request->granted || request->secret_file_count > 0) &&
@@ -47,15 +65,16 @@ enum nacre_status wt_hand_write(struct wt_share *share, uint32_t text_start,
     if (cursor.failed || arguments + environment > WT_TEXT_COUNT_MAX ||
         request->secret_file_count > WT_SECRET_FILES_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG,
-                          "arguments, environment and secret files are over %zu bytes, %d "
-                          "texts or %d files",
+                          "arguments, environment, input and secret files are over %zu "
+                          "bytes, %d texts or %d files",
                           WT_TEXT_BYTES, WT_TEXT_COUNT_MAX, WT_SECRET_FILES_MAX);
     share->text_start = text_start;
     share->argument_count = arguments;
     share->environment_count = environment;
     share->secret_file_count = request->secret_file_count;
     share->has_invoke = request->invoke != NULL;
-    share->has_input = request->input_fd >= 0;
+    share->has_input = has_input_fd(request);
+    share->has_input_bytes = request->input != NULL;
     share->has_trace = request->trace_fd > 0;
     share->terminals = request->terminals;
     share->is_streamed = request->on_output != NULL;
@@ -73,7 +92,7 @@ bool wt_hand_fds(int control, const struct nacre_request *request)
     int fds[2];
     uint32_t count = 0;
 
-    if (request->input_fd >= 0)
+    if (has_input_fd(request))
         fds[count++] = request->input_fd;
     if (request->trace_fd > 0)
         fds[count++] = request->trace_fd;

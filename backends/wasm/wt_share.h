@@ -47,13 +47,14 @@ struct wt_share {
     uint32_t landlock_abi;
     struct wt_setup setup;
 
-    /* One call; its texts follow one another in `text` from there on, and its secret
-     * files: name, size and bytes each. */
+    /* One call; its texts follow one another in `text` from there on, then its secret
+     * files: name, size and bytes each; then its input, where that comes as bytes. */
     uint32_t text_start;
     uint64_t deadline_ns;
     uint64_t fuel_max;
     uint32_t argument_count, environment_count, secret_file_count;
     uint32_t has_input, has_trace; /* their fds come over the control socket, in one */
+    uint32_t has_input_bytes;
     uint32_t terminals;
     uint32_t has_invoke; /* the export's name comes after the environment */
     uint32_t is_streamed; /* wake the supervisor at each write */

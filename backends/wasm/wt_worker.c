@@ -38,6 +38,8 @@ struct worker {
     struct nacre_wasi_mount *mounts;
     uint64_t cpu_ns; /* when the last run ended */
     int input_fd;    /* the guest's, while it runs; -1: none */
+    const void *input; /* the same as bytes, in the share; NULL: none */
+    size_t input_bytes;
     int trace_fd;    /* of the call; 0: none */
     const char **texts; /* room for WT_TEXT_COUNT_MAX */
     char *mount_text;   /* what the mounts' names point into */
@@ -205,6 +207,9 @@ static void on_reply(void *data)
         (void)close(worker->input_fd);
     if (worker->trace_fd > 0)
         (void)close(worker->trace_fd);
+    /* What a call was about is not there for the next one's guest to find. */
+    if (worker->input)
+        explicit_bzero((void *)worker->input, worker->input_bytes);
     hand_back(worker);
 }
 
@@ -225,6 +230,18 @@ static void read_secret_files(struct worker *worker, struct wt_cursor *cursor,
         return;
     call->secret_files = worker->secret_files;
     call->secret_file_count = count;
+}
+
+static void read_input(struct worker *worker, struct wt_cursor *cursor,
+                       struct nacre_wasi_call *call)
+{
+    worker->input = NULL;
+    if (worker->share->has_input_bytes) {
+        worker->input_bytes = wt_get_number(cursor);
+        worker->input = wt_get_bytes(cursor, worker->input_bytes);
+    }
+    call->input = worker->input;
+    call->input_bytes = worker->input_bytes;
 }
 
 static void serve_one(struct worker *worker)
@@ -258,6 +275,7 @@ static void serve_one(struct worker *worker)
         worker->texts[i] = wt_get_text(&cursor);
     order.invoke = share->has_invoke ? wt_get_text(&cursor) : NULL;
     read_secret_files(worker, &cursor, &call);
+    read_input(worker, &cursor, &call);
     for (int i = 0; i < 2; i++)
         call.output[i] = wt_share_output(share, worker->setup.output_bytes_max, i);
     order.bounds.fuel_max = share->fuel_max;

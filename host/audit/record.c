@@ -36,7 +36,7 @@ static const char *const kinds[] = {
     [NACRE_TOOL_SHELL] = "shell",
 };
 static const struct {
-    uint32_t feature;
+    uint64_t feature;
     const char *name;
 } waivers[] = {
 #define X(id, name) { NACRE_FEATURE_##id, name },
@@ -268,7 +268,7 @@ static void add_denial(struct audit_line *line, const struct nacre_denial *denia
 }
 
 /* What the policy asked for and the caller let go. */
-static void add_waived(struct audit_line *line, uint32_t waived)
+static void add_waived(struct audit_line *line, uint64_t waived)
 {
     const char *comma = "";
 

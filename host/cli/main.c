@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "job.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "nacre/zygote.h"
@@ -184,27 +185,19 @@ static int flush_stdout(int status)
     return nacre_status_exit(NACRE_ERR_IO);
 }
 
-/* A child of the keeper, which owns it: without its keeper it ends. */
-static void become_job(void)
-{
-    pid_t keeper = getppid();
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != keeper)
-        (void)raise(SIGTERM);
-}
-
 int main(int argc, char **argv)
 {
+    struct nacre_error err;
+
     if (!fill_standard_fds() || !leave_no_core())
         return nacre_status_exit(NACRE_ERR_IO);
     if (argc > 1 && strcmp(argv[1], "__zygote") == 0)
         return nacre_zygote_main(argc - 1, argv + 1);
     (void)signal(SIGPIPE, SIG_IGN);
-    if (argc > 1 && strcmp(argv[1], "__job") == 0) {
-        become_job();
-        argc--;
-        argv++;
+    if (argc > 1 && strcmp(argv[1], "__job") == 0 &&
+        cli_job_become(&argc, &argv, &err) != NACRE_OK) {
+        cli_say("%s", err.text);
+        return nacre_status_exit(err.status);
     }
     return flush_stdout(dispatch(argc, argv));
 }

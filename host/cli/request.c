@@ -133,9 +133,10 @@ enum nacre_status cli_request_make(struct cli_request *request,
 
 enum nacre_status cli_request_waive(struct cli_request *request,
                                     const struct cli_value *waive,
+                                    const struct cli_value *emulation,
                                     struct nacre_error *err)
 {
-    size_t bytes = 0, used = 0, count = 0;
+    size_t bytes = emulation->given, used = 0, count = 0;
 
     for (size_t i = 0; i < waive->count; i++)
         bytes += strlen(waive->items[i]) + 1;
@@ -161,6 +162,8 @@ enum nacre_status cli_request_waive(struct cli_request *request,
             at += length;
         } while (*at++ == ',');
     }
+    if (emulation->given)
+        request->waive[count++] = NACRE_WAIVER_EMULATION;
     request->request.waive = request->waive;
     return NACRE_OK;
 }

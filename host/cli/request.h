@@ -24,9 +24,11 @@ NACRE_MUST_CHECK enum nacre_status cli_request_make(struct cli_request *request,
                                                     struct nacre_error *err);
 void cli_request_clear(struct cli_request *request);
 
-/* --waive NAME,NAME, any number of times: adds them to a request that is made. */
+/* --waive NAME,NAME, any number of times: adds them to a request that is made, and with
+ * --allow-emulation the one that it stands for. */
 NACRE_MUST_CHECK enum nacre_status cli_request_waive(struct cli_request *request,
                                                      const struct cli_value *waive,
+                                                     const struct cli_value *emulation,
                                                      struct nacre_error *err);
 
 /* What the person said, from a file: into `input`, which is empty, and *ret_text, which
@@ -69,6 +71,9 @@ void cli_request_secrets(struct cli_request *request, const struct cli_value *se
 #define CLI_OPTION_WAIVE                                                         \
     { "--waive", .kind = CLI_LIST, .value = "NAME,...",                          \
       .help = "lines that need not be enforced (memory_mb, cpu_shares, ...)" }
+#define CLI_OPTION_EMULATION                                                     \
+    { "--allow-emulation", .kind = CLI_FLAG,                                     \
+      .help = "level vm without KVM: no security boundary (--waive emulation)" }
 #define CLI_OPTION_INTERCEPT                                                     \
     { "--intercept", .kind = CLI_LIST, .value = "HOST",                          \
       .help = "let the door look into this host's TLS, by a CA of the sandbox's" }

@@ -122,11 +122,11 @@ static json_t *input_json(const struct nacre_input_tally *input)
 }
 
 /* What the policy asked for and --waive let go, as --waive spells it. */
-static json_t *waived_json(uint32_t waived)
+static json_t *waived_json(uint64_t waived)
 {
     json_t *list = json_array();
 
-    for (uint32_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
+    for (uint64_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
         if (waived & bit &&
             json_array_append_new(
                 list, json_string(nacre_waiver_name((enum nacre_feature)bit))) != 0) {
@@ -320,12 +320,12 @@ static void explain_denials(const struct cli_ran *ran, const char *lead)
 }
 
 /* Told at every end: a run that looks well was not as the policy has it. */
-static void explain_waived(uint32_t waived)
+static void explain_waived(uint64_t waived)
 {
     char names[256] = "";
     size_t used = 0;
 
-    for (uint32_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
+    for (uint64_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
         if (waived & bit && used < sizeof(names))
             used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
                                      used ? ", " : "",

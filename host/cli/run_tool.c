@@ -46,6 +46,7 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                         .help = "whose warm container: run, session, agent, shared" },
     [RUN_OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [RUN_OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [RUN_OPT_EMULATION] = CLI_OPTION_EMULATION,
     [RUN_OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
     [RUN_OPT_AUDIT] = { "--audit", .kind = CLI_TEXT, .value = "FILE",
                         .offer = CLI_OFFER_FILES,
@@ -233,7 +234,8 @@ static enum nacre_status make_request(const struct cli_args *args,
                          &values[RUN_OPT_MOUNT], &values[RUN_OPT_ENV], err);
 
     if (status == NACRE_OK)
-        status = cli_request_waive(&run->request, &values[RUN_OPT_WAIVE], err);
+        status = cli_request_waive(&run->request, &values[RUN_OPT_WAIVE],
+                                   &values[RUN_OPT_EMULATION], err);
     if (status == NACRE_OK)
         status = read_scope(&values[RUN_OPT_SCOPE], &request->scope, err);
     if (status == NACRE_OK)

@@ -8,11 +8,11 @@
 #include "report.h"
 #include "verbs.h"
 
-static json_t *features_json(uint32_t mask)
+static json_t *features_json(uint64_t mask)
 {
     json_t *list = json_array();
 
-    for (uint32_t bit = 1; bit != 0 && bit <= mask; bit <<= 1)
+    for (uint64_t bit = 1; bit != 0 && bit <= mask; bit <<= 1)
         if (mask & bit &&
             json_array_append_new(
                 list, json_string(nacre_feature_name((enum nacre_feature)bit))) != 0) {
@@ -26,7 +26,7 @@ static json_t *features_json(uint32_t mask)
 static json_t *level_json(enum nacre_level level, const struct nacre_executor *executor,
                           const char *why)
 {
-    uint32_t all = nacre_level_features(level);
+    uint64_t all = nacre_level_features(level);
 
     if (!executor)
         return json_pack("{s:s, s:b, s:o}", "level", nacre_level_name(level), "available",
@@ -38,11 +38,11 @@ static json_t *level_json(enum nacre_level level, const struct nacre_executor *e
         cli_json_mechanisms(executor->mechanisms, executor->mechanism_count));
 }
 
-static void print_features(const char *lead, uint32_t mask)
+static void print_features(const char *lead, uint64_t mask)
 {
     int column = 0;
 
-    for (uint32_t bit = 1; bit != 0 && bit <= mask; bit <<= 1) {
+    for (uint64_t bit = 1; bit != 0 && bit <= mask; bit <<= 1) {
         const char *name;
 
         if (!(mask & bit))
@@ -61,7 +61,7 @@ static void print_level(enum nacre_level level, const struct nacre_executor *exe
                         const char *why)
 {
     bool colour = cli_term_colours(STDOUT_FILENO);
-    uint32_t all = nacre_level_features(level);
+    uint64_t all = nacre_level_features(level);
 
     if (!executor) {
         (void)printf("%-10s not available: %s\n", nacre_level_name(level), why);

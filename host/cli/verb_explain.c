@@ -17,7 +17,8 @@
 #include "verbs.h"
 
 enum {
-    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_INTERCEPT,
+    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_EMULATION,
+    OPT_INTERCEPT,
     OPT_SECRET, OPT_TOKEN, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER, OPT_PATH,
     OPT_HOST, OPT_COMMAND, OPT_TOOL, OPT_COUNT
 };
@@ -28,6 +29,7 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_MOUNT] = CLI_OPTION_MOUNT,
     [OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [OPT_EMULATION] = CLI_OPTION_EMULATION,
     [OPT_INTERCEPT] = CLI_OPTION_INTERCEPT,
     [OPT_SECRET] = CLI_OPTION_SECRET,
     [OPT_TOKEN] = CLI_OPTION_TOKEN,
@@ -388,7 +390,8 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     status = cli_request_make(&explain->request, &values[OPT_WORKSPACE],
                               &values[OPT_MOUNT], NULL, err);
     if (status == NACRE_OK)
-        status = cli_request_waive(&explain->request, &values[OPT_WAIVE], err);
+        status = cli_request_waive(&explain->request, &values[OPT_WAIVE],
+                                   &values[OPT_EMULATION], err);
     explain->request.request.unsandboxed = values[OPT_UNSANDBOXED].given;
     explain->request.request.intercept = values[OPT_INTERCEPT].items;
     cli_request_secrets(&explain->request, &values[OPT_SECRET], &values[OPT_TOKEN], NULL);

@@ -16,7 +16,8 @@
 
 enum {
     OPT_JSON_ARGS, OPT_POLICY, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER,
-    OPT_CALLER, OPT_WORKSPACE, OPT_MOUNT, OPT_TIMEOUT, OPT_FUEL, OPT_WAIVE, OPT_ELEVATED,
+    OPT_CALLER, OPT_WORKSPACE, OPT_MOUNT, OPT_TIMEOUT, OPT_FUEL, OPT_WAIVE, OPT_EMULATION,
+    OPT_ELEVATED,
     OPT_UNSANDBOXED, OPT_APPROVAL, OPT_INTENT, OPT_USER_INPUT, OPT_SECRET, OPT_TOKEN,
     OPT_TRACE, OPT_COUNT
 };
@@ -45,6 +46,7 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_FUEL] = { "--fuel", .kind = CLI_NUMBER, .value = "N", .min = 1, .max = INT64_MAX,
                    .help = "less than the manifest says" },
     [OPT_WAIVE] = CLI_OPTION_WAIVE,
+    [OPT_EMULATION] = CLI_OPTION_EMULATION,
     [OPT_ELEVATED] = { "--elevated", .kind = CLI_FLAG,
                        .help = "exec outside the sandbox, where the gates are open" },
     [OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
@@ -221,7 +223,8 @@ static enum nacre_status make_request(struct tool_verb *verb, struct nacre_error
                          err);
 
     if (status == NACRE_OK)
-        status = cli_request_waive(&verb->request, &values[OPT_WAIVE], err);
+        status = cli_request_waive(&verb->request, &values[OPT_WAIVE],
+                                   &values[OPT_EMULATION], err);
     if (status == NACRE_OK)
         status = cli_request_user_input(&values[OPT_USER_INPUT], "--user-input",
                                         &verb->user_input, &request->user_input, err);

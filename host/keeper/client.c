@@ -1,5 +1,5 @@
 /*
- * The container executor as a client of the keeper.  What comes back is believed as far
+ * The executors of containers and machines as a client of the keeper.  What comes back is believed as far
  * as an executor's own result is: the keeper is nacre, of the same user.
  */
 #include <assert.h>
@@ -98,7 +98,9 @@ static enum nacre_status learn(struct executor *executor, int socket,
     json_int_t features = 0;
     json_t *list = NULL;
     enum nacre_status status = keeper_ask(socket, MESSAGE_PROBE,
-                                          json_pack("{s:o}", "engine", keeper_engine()),
+                                          json_pack("{s:o, s:s}", "engine",
+                                                    keeper_engine(), "level",
+                                                    executor->base.ops->name),
                                           &answer, err);
 
     if (status == NACRE_OK &&
@@ -114,11 +116,11 @@ static enum nacre_status learn(struct executor *executor, int socket,
     for (size_t i = 0; i < json_array_size(list); i++)
         nacre_mechanism_add(&executor->base, walls[i].name, walls[i].present, "%s",
                             walls[i].detail);
-    atomic_fetch_or(&executor->base.features, (uint32_t)features);
+    atomic_fetch_or(&executor->base.features, (uint64_t)features);
     return NACRE_OK;
 }
 
-static void executor_probe(struct nacre_executor *base, uint32_t wanted)
+static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     struct executor *executor = executor_of(base);
     NACRE_AUTO(nacre_fd_guard) int socket = -1;
@@ -347,19 +349,34 @@ static enum nacre_status executor_run(struct nacre_executor *base,
 
 /* ---- the rest of an executor ---- */
 
-static enum nacre_status executor_open(const struct nacre_executor_options *options,
-                                       struct nacre_executor **ret_executor,
-                                       struct nacre_error *err)
+static enum nacre_status open_as(const struct nacre_executor_ops *ops,
+                                 const struct nacre_executor_options *options,
+                                 struct nacre_executor **ret_executor,
+                                 struct nacre_error *err)
 {
     struct executor *executor = calloc(1, sizeof(*executor));
 
     if (!executor)
         return nacre_fail(err, NACRE_ERR_MEMORY, "the keeper's client");
-    executor->base.ops = &nacre_keeper_executor;
+    executor->base.ops = ops;
     executor->options = *options;
     (void)pthread_mutex_init(&executor->probing, NULL);
     *ret_executor = &executor->base;
     return NACRE_OK;
+}
+
+static enum nacre_status executor_open(const struct nacre_executor_options *options,
+                                       struct nacre_executor **ret_executor,
+                                       struct nacre_error *err)
+{
+    return open_as(&nacre_keeper_executor, options, ret_executor, err);
+}
+
+static enum nacre_status vm_open(const struct nacre_executor_options *options,
+                                 struct nacre_executor **ret_executor,
+                                 struct nacre_error *err)
+{
+    return open_as(&nacre_keeper_vm_executor, options, ret_executor, err);
 }
 
 static void executor_cancel(struct nacre_executor *base, int signal)
@@ -380,6 +397,15 @@ static void executor_free(struct nacre_executor *base)
 const struct nacre_executor_ops nacre_keeper_executor = {
     .name = "container",
     .open = executor_open,
+    .probe = executor_probe,
+    .run = executor_run,
+    .cancel = executor_cancel,
+    .free = executor_free,
+};
+
+const struct nacre_executor_ops nacre_keeper_vm_executor = {
+    .name = "vm",
+    .open = vm_open,
     .probe = executor_probe,
     .run = executor_run,
     .cancel = executor_cancel,

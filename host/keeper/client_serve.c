@@ -119,14 +119,28 @@ static void order_clear(struct order *order)
     nacre_wire_request_clear(&order->request);
 }
 
-static enum nacre_status judge_order(const struct order *order, const json_t *json,
+/* NULL: none that the keeper has. */
+static struct nacre_executor *executor_for(const struct nacre_keeper_options *options,
+                                           const char *level)
+{
+    struct nacre_executor *const all[] = { options->executor, options->machines };
+
+    for (size_t i = 0; i < NACRE_COUNT(all); i++)
+        if (all[i] && strcmp(all[i]->ops->name, level) == 0)
+            return all[i];
+    return NULL;
+}
+
+static enum nacre_status judge_order(const struct nacre_keeper_options *options,
+                                     const struct order *order, const json_t *json,
                                      struct nacre_error *err)
 {
     size_t id_length = strlen(order->run_id ? order->run_id : "");
 
     if (id_length == 0 || id_length >= NACRE_RUN_ID || json_object_size(json) != 5)
         return nacre_fail(err, NACRE_ERR_PARSE, "this is no run for a keeper");
-    if (order->plan->level != NACRE_LEVEL_CONTAINER || !order->plan->scope_key)
+    if (!executor_for(options, nacre_level_name(order->plan->level)) ||
+        !order->plan->scope_key)
         return nacre_fail(err, NACRE_ERR_PARSE,
                           "the keeper runs what stays warm, and nothing else");
     if (strlen(order->plan->scope_key) > SCOPE_KEY_MAX)
@@ -137,7 +151,8 @@ static enum nacre_status judge_order(const struct order *order, const json_t *js
     return NACRE_OK;
 }
 
-static enum nacre_status read_order(const json_t *json, struct order *order,
+static enum nacre_status read_order(const struct nacre_keeper_options *options,
+                                    const json_t *json, struct order *order,
                                     struct nacre_error *err)
 {
     enum nacre_status status = keeper_engine_check(json_object_get(json, "engine"), err);
@@ -150,7 +165,7 @@ static enum nacre_status read_order(const json_t *json, struct order *order,
     if (status == NACRE_OK)
         status = nacre_wire_read_tool(json_object_get(json, "tool"), &order->tool, err);
     order->run_id = json_string_value(json_object_get(json, "run_id"));
-    return status == NACRE_OK ? judge_order(order, json, err) : status;
+    return status == NACRE_OK ? judge_order(options, order, json, err) : status;
 }
 
 /* Select has done this in the client; but features are this process's. */
@@ -200,6 +215,7 @@ static enum nacre_status serve_run(const struct client *client, const json_t *js
                                    const struct keeper_private *private, int input_fd,
                                    struct nacre_error *err)
 {
+    const struct nacre_keeper_options *options = client->keeper->options;
     NACRE_AUTO(order_clear) struct order order = { .request.input_fd = -1 };
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     struct run run = { .socket = client->socket };
@@ -207,7 +223,7 @@ static enum nacre_status serve_run(const struct client *client, const json_t *js
     enum nacre_status status = nacre_result_new(&result, &failure);
 
     if (status == NACRE_OK)
-        status = read_order(json, &order, &failure);
+        status = read_order(options, json, &order, &failure);
     if (status == NACRE_OK) {
         if (private)
             keeper_private_lend(private, &order.request);
@@ -218,8 +234,8 @@ static enum nacre_status serve_run(const struct client *client, const json_t *js
         order.request.cancelled = &run.cancelled;
         (void)snprintf(result->run_id, sizeof(result->run_id), "%s", order.run_id);
         count_running(client->keeper, true);
-        status = execute(client->keeper->options->executor, &order, &run, result,
-                         &failure);
+        status = execute(executor_for(options, nacre_level_name(order.plan->level)),
+                         &order, &run, result, &failure);
         count_running(client->keeper, false);
     }
     if (status != NACRE_OK)
@@ -246,10 +262,15 @@ static json_t *mechanisms_of(const struct nacre_executor *executor)
 static enum nacre_status serve_probe(const struct client *client, const json_t *json,
                                      struct nacre_error *err)
 {
-    struct nacre_executor *executor = client->keeper->options->executor;
+    const char *level = json_string_value(json_object_get(json, "level"));
+    struct nacre_executor *executor =
+        executor_for(client->keeper->options, level ? level : "container");
     struct nacre_error failure;
 
-    if (keeper_engine_check(json_object_get(json, "engine"), &failure) != NACRE_OK)
+    if (!executor)
+        (void)nacre_fail(&failure, NACRE_ERR_PARSE, "the keeper has no such level");
+    if (!executor ||
+        keeper_engine_check(json_object_get(json, "engine"), &failure) != NACRE_OK)
         return send_failure(client, &failure, err);
     executor->ops->probe(executor, ~UINT32_C(0));
     return send_answer(client,

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +63,7 @@ static void keep(struct job *job, const char *bytes, size_t count)
 
 struct pipes {
     int input, output; /* the child's ends */
+    int variables;     /* the command's, for the child; -1: there are none */
     int our_input, our_output;
 };
 
@@ -82,6 +84,35 @@ static int moved_up(int fd)
     return moved;
 }
 
+static bool write_texts(int fd, char *const *texts)
+{
+    for (size_t i = 0; texts[i]; i++)
+        if (write(fd, texts[i], strlen(texts[i]) + 1) != (ssize_t)strlen(texts[i]) + 1)
+            return false;
+    return lseek(fd, 0, SEEK_SET) == 0 &&
+           fcntl(fd, F_ADD_SEALS,
+                 F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0;
+}
+
+/* By a memory file: what stands in an argument list is everybody's to read. */
+static bool variables_open(char *const *texts, int *ret_fd)
+{
+    int fd;
+
+    *ret_fd = -1;
+    if (!texts[0])
+        return true;
+    fd = moved_up(memfd_create("nacre-variables", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (fd < 0)
+        return false;
+    if (!write_texts(fd, texts)) {
+        (void)close(fd);
+        return false;
+    }
+    *ret_fd = fd;
+    return true;
+}
+
 static bool pipes_open(struct pipes *pipes)
 {
     int in[2] = { -1, -1 }, out[2] = { -1, -1 };
@@ -92,7 +123,7 @@ static bool pipes_open(struct pipes *pipes)
         close_both(&in[0], &in[1]);
         return false;
     }
-    *pipes = (struct pipes){ moved_up(in[0]), moved_up(out[1]), in[1], out[0] };
+    *pipes = (struct pipes){ moved_up(in[0]), moved_up(out[1]), -1, in[1], out[0] };
     (void)fcntl(pipes->our_input, F_SETFL, O_NONBLOCK);
     (void)fcntl(pipes->our_output, F_SETFL, O_NONBLOCK);
     return pipes->input >= 0 && pipes->output >= 0;
@@ -113,8 +144,12 @@ static int spawn(const struct job *job, const struct pipes *pipes, pid_t *ret_pi
         failed = posix_spawn_file_actions_adddup2(&actions, pipes->output, 1);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, pipes->output, 2);
+    if (!failed && pipes->variables >= 0)
+        failed = posix_spawn_file_actions_adddup2(&actions, pipes->variables,
+                                                  NACRE_JOB_VARIABLES_FD);
     if (!failed)
-        failed = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+        failed = posix_spawn_file_actions_addclosefrom_np(
+            &actions, NACRE_JOB_VARIABLES_FD + (pipes->variables >= 0));
     if (!failed)
         failed = posix_spawn_file_actions_addchdir_np(&actions, job->directory);
     if (!failed)
@@ -202,11 +237,14 @@ static void tell_start(struct job *job, pid_t pid, int input_fd, int failed)
 static void *live(void *data)
 {
     struct job *job = data;
-    struct pipes pipes = { -1, -1, -1, -1 };
+    struct pipes pipes = { -1, -1, -1, -1, -1 };
     pid_t pid = -1;
-    int failed = pipes_open(&pipes) ? spawn(job, &pipes, &pid) : EMFILE;
+    int failed = pipes_open(&pipes) && variables_open(job->variables, &pipes.variables)
+                     ? spawn(job, &pipes, &pid)
+                     : EMFILE;
 
     close_both(&pipes.input, &pipes.output);
+    nacre_fd_guard(&pipes.variables);
     if (failed) {
         close_both(&pipes.our_input, &pipes.our_output);
         tell_start(job, -1, -1, failed);
@@ -311,6 +349,7 @@ void job_free(struct job *job)
     (void)pthread_mutex_destroy(&job->lock);
     free_list(job->arguments);
     free_list(job->environment);
+    free_list(job->variables);
     free(job->session);
     free(job->agent);
     free(job->title);

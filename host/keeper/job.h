@@ -15,7 +15,8 @@ struct job {
     bool dropped;   /* from the list */
     char id[NACRE_JOB_ID];
     char *session, *agent, *title;
-    char **arguments, **environment;
+    char **arguments, **environment; /* of the program, */
+    char **variables;                /* and of its command */
     char *directory;
     const char *program;
 

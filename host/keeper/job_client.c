@@ -82,14 +82,23 @@ static json_t *environment(void)
     return whole(list, !failed);
 }
 
-static json_t *arguments(const char *const *texts)
+/* Takes `list`, which may be NULL. */
+static json_t *with_texts(json_t *list, const char *const *texts)
 {
-    json_t *list = json_pack("[s, s]", "nacre", "__job");
     int failed = list ? 0 : -1;
 
-    for (size_t i = 0; texts[i] && !failed; i++)
+    for (size_t i = 0; texts && texts[i] && !failed; i++)
         failed = json_array_append_new(list, json_string(texts[i]));
     return whole(list, !failed);
+}
+
+static bool is_too_large(const char *const *texts)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; texts && texts[i]; i++)
+        bytes += strlen(texts[i]) + 1;
+    return bytes > NACRE_JOB_VARIABLE_BYTES_MAX;
 }
 
 enum nacre_status nacre_job_start(const struct nacre_keeper_at *at,
@@ -98,11 +107,19 @@ enum nacre_status nacre_job_start(const struct nacre_keeper_at *at,
                                   char ret_id[NACRE_JOB_ID], struct nacre_error *err)
 {
     NACRE_AUTO(message_json_guard) json_t *answer = NULL;
-    json_t *asked = question("start", owner, NULL);
+    json_t *asked, *words;
     const char *id;
     enum nacre_status status;
 
-    asked = whole(asked, put(asked, "arguments", arguments(start->arguments)) &&
+    if (is_too_large(start->variables))
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "the variables of a command are over %zu bytes",
+                          NACRE_JOB_VARIABLE_BYTES_MAX);
+    asked = question("start", owner, NULL);
+    words = with_texts(json_pack("[s, s]", "nacre", "__job"), start->arguments);
+    asked = whole(asked, put(asked, "arguments", words) &&
+                             put(asked, "variables",
+                                 with_texts(json_array(), start->variables)) &&
                              put(asked, "environment", environment()) &&
                              put(asked, "directory", json_string(start->directory)) &&
                              put(asked, "title", json_string(start->title)));

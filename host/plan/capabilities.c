@@ -1,8 +1,21 @@
 /* Level and shell: what this build enforces and what it refuses. */
+#include <assert.h>
 #include <stdio.h>
 
 #include "draft.h"
 #include "nacre/text.h"
+
+/* By name it is Firecracker or nothing; only where no name is said one is chosen. */
+static void firecracker(struct draft *draft, struct nacre_decision *decision)
+{
+    if (draft->policy->runtime_place.line > 0) {
+        draft->plan->required |= NACRE_FEATURE_RUNTIME;
+        WALL(decision, "kata-fc, registered at the engine; proved from inside, never "
+                       "another");
+        return;
+    }
+    WHAT(decision, "kata-fc or kata, where the engine has one, else nacre's own microVM");
+}
 
 static void runtime(struct draft *draft)
 {
@@ -17,26 +30,23 @@ static void runtime(struct draft *draft)
     WHAT(&decision, "%s%s", name,
          policy->runtime_place.line > 0 ? "" : ", inferred from the level");
     WALL(&decision, draft->walls->runtime);
+    if (policy->runtime == NACRE_RUNTIME_FIRECRACKER)
+        firecracker(draft, &decision);
     switch (policy->runtime) {
     case NACRE_RUNTIME_WASMTIME:
     case NACRE_RUNTIME_NATIVE:
     case NACRE_RUNTIME_DOCKER:
     case NACRE_RUNTIME_GVISOR:
+    case NACRE_RUNTIME_FIRECRACKER:
         nacre_draft_add(draft, &decision);
         return;
     case NACRE_RUNTIME_APPLE_CONTAINER:
         WHAT(&decision, "runtime %s is not there on Linux", name);
         FIX(&decision, "change '%s' to 'docker'", name);
         break;
-    case NACRE_RUNTIME_FIRECRACKER:
     case NACRE_RUNTIME_UNSET:
     case NACRE_RUNTIME_COUNT:
-        /* The level's line has said it. */
-        if (policy->runtime_place.line == 0)
-            return;
-        WHAT(&decision, "runtime %s comes later: it has no executor in this build", name);
-        FIX(&decision, "change '%s' to 'docker' at level container", name);
-        break;
+        assert(false && "a policy has a runtime");
     }
     nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
 }
@@ -53,11 +63,7 @@ void nacre_draft_level(struct draft *draft)
 
     WHAT(&decision, "%s: %s", name, draft->walls->level);
     WALL(&decision, draft->walls->jail);
-    if (policy->level == NACRE_LEVEL_VM) {
-        WHAT(&decision, "level vm comes later: it has no executor in this build");
-        FIX(&decision, "change 'vm' to 'container'");
-        nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
-    } else if (policy->level == NACRE_LEVEL_NONE && !draft->request->unsandboxed) {
+    if (policy->level == NACRE_LEVEL_NONE && !draft->request->unsandboxed) {
         WHAT(&decision, "level none runs on the host without a sandbox, and the caller "
                         "has not agreed to that");
         FIX(&decision, "give --unsandboxed, or change 'none' to 'process'");

@@ -1,5 +1,5 @@
 /*
- * What only a container has.  The policy is trusted to be what its author wrote, not to
+ * What only a container or a machine has.  The policy is trusted to be what its author wrote, not to
  * be wise: what would open the sandbox is refused by name.  The request names an image.
  */
 #include <inttypes.h>
@@ -37,48 +37,33 @@ static void say(struct draft *draft, const char *rule, size_t item,
     nacre_draft_add(draft, &decision);
 }
 
-/* ---- with gVisor ---- */
+/* ---- what can't be kept here ---- */
 
-/* What its kernel would take and not do: why, or NULL. */
-static const char *not_with_gvisor(const char *rule, const char *text)
+/* Why a line would be taken and not kept, or NULL; `text` is an entry's. */
+static const char *unkept(const struct walls *walls, const char *rule, const char *text)
 {
-    static const struct {
-        const char *rule, *begins, *why;
-    } lines[] = {
-        { "container.apparmor_profile", "",
-          "gVisor puts no AppArmor profile around a command" },
-        { "container.selinux_label", "", "gVisor puts no SELinux label on a command" },
-        /* A runsc that keeps the root's changes in memory leaves none for an image. */
-        { "container.setup_command", "",
-          "with gVisor it can't be told whether an image keeps what it does" },
-#define NOT_HELD "gVisor's kernel does not hold this limit"
-        { "container.ulimits", "locks=", NOT_HELD },
-        { "container.ulimits", "msgqueue=", NOT_HELD },
-        { "container.ulimits", "sigpending=", NOT_HELD },
-#undef NOT_HELD
-    };
+    for (size_t i = 0; i < walls->unkept_count; i++) {
+        const struct unkept *row = &walls->unkept[i];
 
-    for (size_t i = 0; i < NACRE_COUNT(lines); i++)
-        if (strcmp(lines[i].rule, rule) == 0 &&
-            strncmp(text, lines[i].begins, strlen(lines[i].begins)) == 0)
-            return lines[i].why;
+        if (strcmp(row->rule, rule) == 0 &&
+            strncmp(text, row->begins, strlen(row->begins)) == 0)
+            return row->why;
+    }
     return NULL;
 }
 
 /* True: it was refused. */
-static bool refuse_with_gvisor(struct draft *draft, const char *rule, size_t item,
-                               const struct nacre_rule *said)
+static bool refuse_unkept(struct draft *draft, const char *rule, size_t item,
+                          struct nacre_place place, const char *text)
 {
-    struct nacre_decision decision = { .place = said->place };
-    const char *why = draft->policy->runtime == NACRE_RUNTIME_GVISOR
-                          ? not_with_gvisor(rule, said->text)
-                          : NULL;
+    struct nacre_decision decision = { .place = place };
+    const char *why = unkept(draft->walls, rule, text);
 
     if (!why)
         return false;
     nacre_rule_name(decision.rule, rule, item);
     WHAT(&decision, "%s", why);
-    FIX(&decision, "remove this line, or change the runtime 'gvisor' to 'docker'");
+    FIX(&decision, "%s", draft->walls->unkept_fix);
     nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
     return true;
 }
@@ -117,7 +102,7 @@ static void image(struct draft *draft)
 
 /* `feature` is what it takes; 0: the engine always has it. */
 static void text_line(struct draft *draft, struct line line, bool good,
-                      const char *expected, uint32_t feature, const char *wall,
+                      const char *expected, uint64_t feature, const char *wall,
                       char **ret_text)
 {
     char what[256], shown[NACRE_SHOWN];
@@ -130,7 +115,7 @@ static void text_line(struct draft *draft, struct line line, bool good,
         refuse(draft, line.rule, 0, line.said->place, what, expected);
         return;
     }
-    if (refuse_with_gvisor(draft, line.rule, 0, line.said))
+    if (refuse_unkept(draft, line.rule, 0, line.said->place, line.said->text))
         return;
     *ret_text = nacre_draft_copy(draft, line.said->text);
     draft->plan->required |= feature;
@@ -182,12 +167,12 @@ static void texts(struct draft *draft)
 
 static void number_line(struct draft *draft, const char *rule,
                         const struct nacre_limit *limit, const char *unit,
-                        uint32_t feature, const char *wall, uint64_t *ret_number)
+                        uint64_t feature, const char *wall, uint64_t *ret_number)
 {
     struct nacre_decision decision = { .place = limit->place,
                                        .verdict = NACRE_VERDICT_LIMIT };
 
-    if (limit->place.line == 0)
+    if (limit->place.line == 0 || refuse_unkept(draft, rule, 0, limit->place, ""))
         return;
     nacre_rule_name(decision.rule, rule, 0);
     WHAT(&decision, "%" PRIu64 " %s", limit->value, unit);
@@ -205,10 +190,10 @@ static void number_line(struct draft *draft, const char *rule,
 
 /* What has to be bounded where `disk` is: all that a guest can fill, tmpfs aside, which
  * have sizes of their own. */
-static uint32_t disk_of(const struct draft *draft)
+static uint64_t disk_of(const struct draft *draft)
 {
     const struct nacre_request *request = draft->request;
-    uint32_t features =
+    uint64_t features =
         draft->plan->container.read_only_root ? 0 : NACRE_FEATURE_DISK_OF_ROOT;
 
     for (uint32_t i = 0; i < draft->plan->mount_count; i++) {
@@ -229,7 +214,7 @@ static void numbers(struct draft *draft)
     const struct nacre_container_rules *rules = &draft->policy->container;
     struct nacre_container *plan = &draft->plan->container;
     uint64_t memory = draft->policy->limits.memory_mb.value << 20;
-    uint32_t disk;
+    uint64_t disk;
 
     number_line(draft, "container.memory_swap", &rules->memory_swap,
                 "bytes of memory and swap together", NACRE_FEATURE_SWAP_LIMIT,
@@ -251,10 +236,8 @@ static void numbers(struct draft *draft)
                 &plan->cpus_nano);
     disk = disk_of(draft);
     number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk", disk,
-                disk & NACRE_FEATURE_DISK_OF_SESSION
-                    ? "an ext4 of that size in a file, for the workspace; tmpfs sizes; "
-                      "read-only root, or the driver's quota"
-                    : "the driver's quota, or tmpfs sizes under a read-only root",
+                disk & NACRE_FEATURE_DISK_OF_SESSION ? draft->walls->disk_of_session
+                                                     : draft->walls->disk,
                 &plan->disk_bytes);
     number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
                 NACRE_FEATURE_DISK_IOPS, "io cgroup", &plan->disk_iops);
@@ -285,7 +268,8 @@ static void list(struct draft *draft, const struct nacre_container_list *kind,
             refuse(draft, kind->rule, i + 1, rules->items[i].place, what, kind->fix);
             continue;
         }
-        if (refuse_with_gvisor(draft, kind->rule, i + 1, &rules->items[i]))
+        if (refuse_unkept(draft, kind->rule, i + 1, rules->items[i].place,
+                          rules->items[i].text))
             continue;
         (*ret_texts)[used++] = nacre_draft_copy(draft, text);
         say(draft, kind->rule, i + 1, rules->items[i].place,
@@ -372,7 +356,7 @@ static void refuse_here(struct draft *draft, const char *rule, struct nacre_plac
     struct nacre_decision decision = { .place = place };
 
     nacre_rule_name(decision.rule, rule, 0);
-    WHAT(&decision, "holds at level container alone, and this is level %s",
+    WHAT(&decision, "holds at levels container and vm alone, and this is level %s",
          nacre_level_name(draft->policy->level));
     FIX(&decision, "remove this line, or change the level to 'container'");
     nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
@@ -417,7 +401,7 @@ static void refuse_all(struct draft *draft)
 
 void nacre_draft_container(struct draft *draft)
 {
-    if (draft->policy->level != NACRE_LEVEL_CONTAINER) {
+    if (!nacre_level_has_image(draft->policy->level)) {
         refuse_all(draft);
         return;
     }

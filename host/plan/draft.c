@@ -40,11 +40,6 @@ void nacre_draft_add(struct draft *draft, const struct nacre_decision *decision)
     *added = *decision;
     nacre_trim(added->what);
     nacre_trim(added->fix);
-    /* Where there is no executor they would be promises that nobody keeps. */
-    if (nacre_level_features(draft->policy->level) == 0 && added->mechanism[0])
-        (void)snprintf(added->mechanism, sizeof(added->mechanism),
-                       "none: level %s has no executor in this build",
-                       nacre_level_name(draft->policy->level));
 }
 
 char *nacre_draft_copy(struct draft *draft, const char *text)

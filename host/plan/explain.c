@@ -268,9 +268,5 @@ enum nacre_status nacre_explain_command(const struct nacre_policy *policy,
     if (policy->level == NACRE_LEVEL_WASM)
         (void)snprintf(ret_answer->text + used, sizeof(ret_answer->text) - used,
                        "; no native command runs at level wasm");
-    else if (nacre_level_features(policy->level) == 0)
-        (void)snprintf(ret_answer->text + used, sizeof(ret_answer->text) - used,
-                       "; level %s has no executor in this build, so none runs",
-                       nacre_level_name(policy->level));
     return NACRE_OK;
 }

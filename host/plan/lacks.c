@@ -74,7 +74,7 @@ static const struct {
         "change 'file-mount' to 'host-boundary'" } },
     { NACRE_FEATURE_TUNNEL_SCAN,
       { RULE_WAIVED_TUNNELS, "a tunnel is opaque", "leave the waiver out" } },
-    { NACRE_FEATURE_GVISOR,
+    { NACRE_FEATURE_RUNTIME,
       { "runtime", "the engine has no runsc registered, and nothing else is gVisor",
         "install Debian's package runsc and name it in the engine's daemon.json: "
         "\"runtimes\": {\"runsc\": {\"path\": \"/usr/bin/runsc\"}}" } },
@@ -84,7 +84,7 @@ static const struct {
 };
 
 /* There the words about cgroups would only mislead. */
-static const struct {
+static const struct level_need {
     enum nacre_feature feature;
     struct need need;
 } needs_of_none[] = {
@@ -98,11 +98,24 @@ static const struct {
       { "resource_limits.max_processes", NOTHING_THERE, LEAVE_NONE "max_processes" } },
 };
 
+static const struct level_need needs_of_vm[] = {
+    { NACRE_FEATURE_RUNTIME,
+      { "runtime", "the engine has no kata-fc registered, and nothing else is Firecracker",
+        "install Kata Containers and name it in the engine's daemon.json (\"runtimes\": "
+        "{\"kata-fc\": ...}), or remove the line: then the bundled microVM serves" } },
+    { NACRE_FEATURE_KVM,
+      { "level", "KVM boots no machine here, and an emulated one is no security boundary",
+        "use a machine with KVM, change 'vm' to 'container', or give --allow-emulation" } },
+};
+
 static struct need need_of(enum nacre_level level, enum nacre_feature feature)
 {
     for (size_t i = 0; level == NACRE_LEVEL_NONE && i < NACRE_COUNT(needs_of_none); i++)
         if (needs_of_none[i].feature == feature)
             return needs_of_none[i].need;
+    for (size_t i = 0; level == NACRE_LEVEL_VM && i < NACRE_COUNT(needs_of_vm); i++)
+        if (needs_of_vm[i].feature == feature)
+            return needs_of_vm[i].need;
     /* Up to an ordinary share, nice does at this level. */
     if (feature == NACRE_FEATURE_CPU_SHARES_ANY && level == NACRE_LEVEL_WASM)
         return (struct need){ "resource_limits.cpu_shares",
@@ -151,11 +164,11 @@ static void waive(const struct need *need, struct nacre_decision *decision)
     nacre_trim(decision->what);
 }
 
-void nacre_plan_settle(struct nacre_plan *draft, uint32_t features)
+void nacre_plan_settle(struct nacre_plan *draft, uint64_t features)
 {
-    uint32_t lacking = draft->required & ~features;
+    uint64_t lacking = draft->required & ~features;
 
-    for (uint32_t bit = 1; bit != 0 && bit <= lacking; bit <<= 1) {
+    for (uint64_t bit = 1; bit != 0 && bit <= lacking; bit <<= 1) {
         struct need need = need_of(draft->level, (enum nacre_feature)bit);
 
         for (uint32_t i = 0; (lacking & bit) && i < draft->decision_count; i++) {
@@ -171,12 +184,12 @@ void nacre_plan_settle(struct nacre_plan *draft, uint32_t features)
     }
 }
 
-void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
+void nacre_plan_deny(const struct nacre_plan *plan, uint64_t features,
                      struct nacre_result *ret_denials)
 {
-    uint32_t lacking = plan->required & ~features & ~plan->waivable;
+    uint64_t lacking = plan->required & ~features & ~plan->waivable;
 
-    for (uint32_t bit = 1; bit != 0 && bit <= lacking; bit <<= 1) {
+    for (uint64_t bit = 1; bit != 0 && bit <= lacking; bit <<= 1) {
         struct need need = need_of(plan->level, (enum nacre_feature)bit);
         struct nacre_decision decision = { 0 };
         struct nacre_denial denial;
@@ -193,7 +206,7 @@ void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
     }
 }
 
-struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t waived)
+struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint64_t waived)
 {
     struct nacre_plan view = *plan;
 

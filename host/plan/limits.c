@@ -125,7 +125,7 @@ static void scratch(struct draft *draft)
  * requires it. */
 static void plain_limit(struct draft *draft, const char *key,
                         const struct nacre_limit *limit, const char *unit,
-                        const char *wall, uint32_t feature)
+                        const char *wall, uint64_t feature)
 {
     struct nacre_decision decision = { .place = limit->place,
                                        .verdict = NACRE_VERDICT_LIMIT };

@@ -48,7 +48,7 @@ const struct candidate *nacre_candidates_at(const struct candidates *list,
 
 enum nacre_filesystem_mode nacre_mount_mode(const struct nacre_policy *policy)
 {
-    return policy->level == NACRE_LEVEL_CONTAINER &&
+    return nacre_level_has_image(policy->level) &&
                    policy->filesystem.mode == NACRE_FILESYSTEM_FULL
                ? NACRE_FILESYSTEM_SCOPED
                : policy->filesystem.mode;

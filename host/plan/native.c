@@ -132,7 +132,7 @@ static void scope(struct draft *draft)
 /* ---- what may go unenforced ---- */
 
 static const struct {
-    uint32_t feature;
+    uint64_t feature;
     const char *name;
 } waivers[] = {
 #define X(id, name) { NACRE_FEATURE_##id, name },
@@ -143,7 +143,7 @@ static const struct {
 const char *nacre_waiver_name(enum nacre_feature feature)
 {
     for (size_t i = 0; i < NACRE_COUNT(waivers); i++)
-        if (waivers[i].feature == (uint32_t)feature)
+        if (waivers[i].feature == (uint64_t)feature)
             return waivers[i].name;
     return NULL;
 }
@@ -206,7 +206,7 @@ static void waive(struct draft *draft)
     const char *const *names = draft->request->waive;
 
     for (size_t i = 0; names && names[i]; i++) {
-        uint32_t mask = 0;
+        uint64_t mask = 0;
         char what[160];
 
         if (strcmp(names[i], NACRE_WAIVER_TUNNEL) == 0) {
@@ -252,9 +252,9 @@ static void misplaced(struct draft *draft)
         refuse(draft, "request.directory", CODE_WRONG_LEVEL,
                "a guest at level wasm starts in no directory",
                "leave --directory out");
-    if (request->image && draft->policy->level != NACRE_LEVEL_CONTAINER)
+    if (request->image && !nacre_level_has_image(draft->policy->level))
         refuse(draft, "request.image", CODE_WRONG_LEVEL,
-               "there are images at level container alone",
+               "there are images at levels container and vm alone",
                "leave --image out, or take a policy of level container");
     if (request->dial_fd > 0 && draft->policy->level != NACRE_LEVEL_CONTAINER)
         refuse(draft, "request.dial", CODE_WRONG_LEVEL,

@@ -45,7 +45,8 @@ const char *nacre_feature_name(enum nacre_feature feature)
         { NACRE_FEATURE_TUNNEL_SCAN, "tunnel-scan" },
         { NACRE_FEATURE_SECCOMP_PROFILE, "seccomp-profile" },
         { NACRE_FEATURE_DISK_OF_HOST, "disk-of-host" },
-        { NACRE_FEATURE_GVISOR, "gvisor" },
+        { NACRE_FEATURE_RUNTIME, "runtime" },
+        { NACRE_FEATURE_KVM, "kvm" },
         { NACRE_FEATURE_DISK_OF_SESSION, "disk-of-session" },
     };
 

@@ -174,7 +174,7 @@ static enum nacre_status put_fixes(struct page *page, const struct nacre_plan *p
 static enum nacre_status put_walls(struct page *page, const struct nacre_plan *plan,
                                    const struct nacre_executor *executor)
 {
-    uint32_t lacks = plan->required & ~executor->features & ~plan->waivable;
+    uint64_t lacks = plan->required & ~executor->features & ~plan->waivable;
     int name_columns = 0;
     enum nacre_status status;
 
@@ -190,7 +190,7 @@ static enum nacre_status put_walls(struct page *page, const struct nacre_plan *p
                                 wall->present ? "stands " : "lacking", wall->name,
                                 padding(wall->name, name_columns), "", wall->detail);
     }
-    for (uint32_t bit = 1; bit != 0 && bit <= lacks && status == NACRE_OK; bit <<= 1)
+    for (uint64_t bit = 1; bit != 0 && bit <= lacks && status == NACRE_OK; bit <<= 1)
         if (lacks & bit)
             status = nacre_buf_addf(
                 page->out, page->err,

@@ -7,6 +7,7 @@
 #include "nacre/path.h"
 #include "nacre/render.h"
 #include "nacre/text.h"
+#include "walls.h"
 
 static void json_guard(json_t **owned)
 {
@@ -81,12 +82,12 @@ static json_t *names_json(char *const *names, uint32_t count)
     return bad ? NULL : json_take(&array);
 }
 
-static json_t *features_json(uint32_t features)
+static json_t *features_json(uint64_t features)
 {
     NACRE_AUTO(json_guard) json_t *array = json_array();
     int bad = array ? 0 : -1;
 
-    for (uint32_t bit = 1; bit != 0 && bit <= features; bit <<= 1)
+    for (uint64_t bit = 1; bit != 0 && bit <= features; bit <<= 1)
         if (features & bit)
             bad |= json_array_append_new(
                 array, json_string(nacre_feature_name((enum nacre_feature)bit)));
@@ -216,12 +217,12 @@ static json_t *scope_json(const struct nacre_plan *plan)
 }
 
 /* As --waive takes them. */
-static json_t *waived_json(uint32_t waived)
+static json_t *waived_json(uint64_t waived)
 {
     NACRE_AUTO(json_guard) json_t *array = json_array();
     int bad = array ? 0 : -1;
 
-    for (uint32_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
+    for (uint64_t bit = 1; bit != 0 && bit <= waived; bit <<= 1)
         if (waived & bit)
             bad |= json_array_append_new(
                 array, json_string(nacre_waiver_name((enum nacre_feature)bit)));
@@ -291,7 +292,7 @@ json_t *nacre_plan_json(const struct nacre_policy *policy, const struct nacre_pl
                         const struct nacre_executor *executor)
 {
     NACRE_AUTO(json_guard) json_t *object = json_object();
-    uint32_t lacks = executor ? plan->required & ~executor->features : 0;
+    uint64_t lacks = executor ? plan->required & ~executor->features : 0;
     bool runnable = !(lacks & ~plan->waivable);
     int bad = json_object_set_new(object, "policy", policy_json(policy));
 
@@ -310,7 +311,7 @@ json_t *nacre_plan_json(const struct nacre_policy *policy, const struct nacre_pl
     bad |= json_object_set_new(object, "directory", name_or_null(plan->directory));
     bad |= json_object_set_new(object, "scope", scope_json(plan));
     bad |= json_object_set_new(object, "container",
-                               plan->level == NACRE_LEVEL_CONTAINER
+                               nacre_level_has_image(plan->level)
                                    ? container_json(&plan->container)
                                    : json_null());
     bad |= json_object_set_new(object, "unsandboxed",

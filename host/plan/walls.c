@@ -124,11 +124,14 @@ static const struct walls process = {
     .time_unit = "ms of wall time",                                                  \
     .time = INIT_TIME ", or the container is",                                       \
     .output = INIT_OUTPUT,                                                           \
+    .disk = "the driver's quota, or tmpfs sizes under a read-only root",             \
+    .disk_of_session = "an ext4 of that size in a file, for the workspace; tmpfs "   \
+                       "sizes; read-only root, or the driver's quota",               \
     .scratch = "size of a tmpfs"
 
 static const struct walls container = {
     .features = CONTAINER_FEATURES | NACRE_FEATURE_APPARMOR | NACRE_FEATURE_SELINUX |
-                NACRE_FEATURE_GVISOR,
+                NACRE_FEATURE_RUNTIME,
     .always = NATIVE_ALWAYS,
     .level = "a native command in a container of the engine",
     .jail = "the engine's namespaces; no capabilities; seccomp; no-new-privileges; "
@@ -144,14 +147,28 @@ static const struct walls container = {
     .processes = "pids cgroup, read back from inside",
 };
 
+static const struct unkept not_with_gvisor[] = {
+    { "container.apparmor_profile", "",
+      "gVisor puts no AppArmor profile around a command" },
+    { "container.selinux_label", "", "gVisor puts no SELinux label on a command" },
+    /* A runsc that keeps the root's changes in memory leaves none for an image. */
+    { "container.setup_command", "",
+      "with gVisor it can't be told whether an image keeps what it does" },
+#define NOT_HELD "gVisor's kernel does not hold this limit"
+    { "container.ulimits", "locks=", NOT_HELD },
+    { "container.ulimits", "msgqueue=", NOT_HELD },
+    { "container.ulimits", "sigpending=", NOT_HELD },
+#undef NOT_HELD
+};
+
 /*
  * gVisor drops the seccomp profile that the engine gives it, has no cgroups inside and
  * numbers files of its own making.  A pids cgroup would count the sentry's own threads,
  * and reaching it would be the end of the whole sandbox.
  */
 static const struct walls gvisor = {
-    .features = CONTAINER_FEATURES | NACRE_FEATURE_GVISOR,
-    .always = NATIVE_ALWAYS | NACRE_FEATURE_GVISOR,
+    .features = CONTAINER_FEATURES | NACRE_FEATURE_RUNTIME,
+    .always = NATIVE_ALWAYS | NACRE_FEATURE_RUNTIME,
     .level = "a native command in a container of the engine, with gVisor's kernel",
     .jail = "gVisor's kernel in user space; no capabilities; init's seccomp (the "
             "engine's is ignored); init's report compared",
@@ -167,6 +184,71 @@ static const struct walls gvisor = {
     .cpuset = "cpuset cgroup around gVisor, read back on the host",
     .processes = "RLIMIT_NPROC by gVisor's kernel; never a pids cgroup",
     .scratch_unit = "256 MiB in private directories together; gVisor counts no files",
+    .unkept = not_with_gvisor,
+    .unkept_count = NACRE_COUNT(not_with_gvisor),
+    .unkept_fix = "remove this line, or change the runtime 'gvisor' to 'docker'",
+};
+
+#define NO_PROFILE "nacre's own filter holds in the machine; the engine's is around QEMU"
+#define NO_SWAP "a machine has no swap, and its memory is its own"
+#define NO_DISK "a machine's disk is read-only, and what it writes is in memory"
+static const struct unkept not_in_machine[] = {
+    { "container.seccomp_profile", "", NO_PROFILE },
+    { "container.apparmor_profile", "", "the machine's kernel has no AppArmor" },
+    { "container.selinux_label", "", "the machine's kernel has no SELinux" },
+    /* It would run what the level promises to keep in a machine. */
+    { "container.setup_command", "", "it would run in a container, outside any machine" },
+    { "container.ulimits", "", "nobody sets these limits in a machine" },
+    { "container.memory_swap", "", NO_SWAP },
+    { "container.memory_reservation", "", NO_SWAP },
+    { "container.disk_iops", "", NO_DISK },
+    { "container.disk_io_weight", "", NO_DISK },
+};
+
+/* The machine's own kernel keeps what it can count; around QEMU the engine's container
+ * keeps the rest, and is read back as every container is. */
+static const struct walls vm = {
+    .features = NATIVE_ALWAYS | NATIVE_ASKED | FILES | OUTWARD | NACRE_FEATURE_CPUS |
+                NACRE_FEATURE_CPUSET | NACRE_FEATURE_DISK_OF_ROOT |
+                NACRE_FEATURE_DISK_OF_SESSION | NACRE_FEATURE_WARM |
+                NACRE_FEATURE_RUNTIME | NACRE_FEATURE_KVM,
+    .always = NATIVE_ALWAYS | NACRE_FEATURE_KVM,
+    .level = "a native command in a machine with a kernel of its own",
+    .jail = "KVM; QEMU as an ordinary user in a container without capabilities; in the "
+            "machine seccomp, no capabilities, init's report",
+    .runtime = "QEMU in nacre's own image; a registered one is proved from inside",
+    .network = "no network device; loopback alone",
+    .door = "no network device; a door on loopback that init carries to the host",
+    .secret_files = "a tmpfs of the machine, filled by init; nothing on disk",
+    .command = JUDGE_WALL,
+    .deny = "nothing of the host; the root is read-only, only /tmp can be written",
+    .no_files = "no share; read-only root",
+    .full = "the machine's own root is writable; nothing of the host is added",
+    .tree = "a tmpfs above a read-only disk",
+    .mount = "9p share of a bind whose device and inode are compared with a kept fd",
+    .private_mount = "a tmpfs of the machine",
+    .denied = COVER_WALL,
+    .covers_root = true,
+    .memory_unit = "MiB of memory, all processes together",
+    .memory = "memory cgroup of the machine's kernel, read back from inside",
+    .memory_default = "memory cgroup of the machine's kernel, read back from inside",
+    .cpu = "cpu cgroup around the machine, read back from inside it",
+    .cpu_more = "cpu cgroup around the machine, read back from inside it",
+    .cpuset = "cpuset cgroup around the machine, read back from inside it",
+    .disk = "sizes of the machine's tmpfs; its disk is read-only",
+    .disk_of_session = "an ext4 of that size in a file, for the workspace; sizes of the "
+                       "machine's tmpfs",
+    .processes_unit = "processes and threads",
+    .processes = "pids cgroup of the machine's kernel, read back from inside",
+    .open_files_unit = "open files a process",
+    .open_files = "RLIMIT_NOFILE",
+    .time_unit = "ms of wall time",
+    .time = INIT_TIME ", or the machine is",
+    .output = INIT_OUTPUT,
+    .scratch = "size of a tmpfs",
+    .unkept = not_in_machine,
+    .unkept_count = NACRE_COUNT(not_in_machine),
+    .unkept_fix = "remove this line, or change the level 'vm' to 'container'",
 };
 
 static const struct walls none = {
@@ -198,8 +280,7 @@ const struct walls *nacre_walls_of(enum nacre_level level, enum nacre_runtime ru
     case NACRE_LEVEL_WASM: return &wasm;
     case NACRE_LEVEL_CONTAINER:
         return runtime == NACRE_RUNTIME_GVISOR ? &gvisor : &container;
-    case NACRE_LEVEL_VM: /* refused: these are only the words around the refusal */
-        return &container;
+    case NACRE_LEVEL_VM: return &vm;
     case NACRE_LEVEL_UNSET:
     case NACRE_LEVEL_COUNT:
         break;
@@ -213,16 +294,20 @@ bool nacre_level_is_native(enum nacre_level level)
     return level != NACRE_LEVEL_WASM;
 }
 
+bool nacre_level_has_image(enum nacre_level level)
+{
+    return level == NACRE_LEVEL_CONTAINER || level == NACRE_LEVEL_VM;
+}
+
 bool nacre_path_is_kernels(const char *path)
 {
     return nacre_path_is_below(path, "/proc", NULL) ||
            nacre_path_is_below(path, "/sys", NULL);
 }
 
-uint32_t nacre_level_features(enum nacre_level level)
+uint64_t nacre_level_features(enum nacre_level level)
 {
-    return level == NACRE_LEVEL_VM ? 0
-                                   : nacre_walls_of(level, NACRE_RUNTIME_UNSET)->features;
+    return nacre_walls_of(level, NACRE_RUNTIME_UNSET)->features;
 }
 
 /* ---- what is there anyway ---- */
@@ -305,6 +390,26 @@ static const struct builtin gvisor_full_parts[] = {
       "a layer of its own" },
 };
 
+#define MACHINE_KERNEL                                                             \
+    { "/proc", true, false, "/proc of the machine's kernel",                       \
+      "the machine's own; the kernel's secrets masked" },                          \
+    { "/sys", true, false, "/sys of the machine's kernel",                         \
+      "the machine's own; read-only" },                                            \
+    { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",  \
+      "no device of the host; mknod refused" },                                    \
+    TMP_ROW
+
+static const struct builtin machine_parts[] = {
+    MACHINE_KERNEL,
+    { NULL, true, false, "the image's own files, read-only", "a disk that is read-only" },
+};
+
+static const struct builtin machine_full_parts[] = {
+    MACHINE_KERNEL,
+    { NULL, true, true, "the image's own files; changes go with the machine",
+      "a tmpfs above a disk that is read-only" },
+};
+
 const struct builtin *nacre_builtins(const struct nacre_policy *policy,
                                      size_t *ret_count)
 {
@@ -316,10 +421,12 @@ const struct builtin *nacre_builtins(const struct nacre_policy *policy,
         { ROW(process_parts), ROW(process_full_parts) },
         { ROW(container_parts), ROW(container_full_parts) },
         { ROW(gvisor_parts), ROW(gvisor_full_parts) },
+        { ROW(machine_parts), ROW(machine_full_parts) },
 #undef ROW
     };
     bool full = policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
     size_t row = policy->level == NACRE_LEVEL_PROCESS ? 0
+                 : policy->level == NACRE_LEVEL_VM ? 3
                  : policy->level != NACRE_LEVEL_CONTAINER ? NACRE_COUNT(rows)
                  : policy->runtime == NACRE_RUNTIME_GVISOR ? 2
                                                            : 1;

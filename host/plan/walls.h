@@ -3,14 +3,20 @@
 
 #include "nacre/plan.h"
 
+/* A line about containers that an executor would take and not keep. */
+struct unkept {
+    const char *rule, *begins; /* of an entry; "": any */
+    const char *why;
+};
+
 /*
  * What differs from level to level, and with gVisor from container to container: the
  * words for each line of a policy and what enforces it.  Private to host/plan; the
  * sections read a row and know no level.
  */
 struct walls {
-    uint32_t features; /* what an executor of this level can be asked for */
-    uint32_t always;   /* of those: what every plan requires */
+    uint64_t features; /* what an executor of this level can be asked for */
+    uint64_t always;   /* of those: what every plan requires */
 
     const char *level, *jail; /* the level's line: what it is, and what makes it that */
     const char *runtime;
@@ -31,18 +37,26 @@ struct walls {
     const char *memory_default_unit, *memory_default; /* where no line asks for it; of
                                                          the unit, NULL: the same */
     const char *cpu, *cpu_more; /* up to an ordinary share, and beyond it */
-    const char *cpuset;         /* where there may be one */
+    const char *cpuset, *disk, *disk_of_session; /* where there may be one */
     const char *processes_unit, *processes;
     const char *open_files_unit, *open_files;
     const char *time_unit, *time;
     const char *output;
     const char *scratch, *scratch_unit; /* of the unit, NULL: bytes and files */
+
+    /* Lines of `container:` that are refused, and what to do about it; may be NULL. */
+    const struct unkept *unkept;
+    size_t unkept_count;
+    const char *unkept_fix;
 };
 
 const struct walls *nacre_walls_of(enum nacre_level level, enum nacre_runtime runtime);
 
 /* Not WebAssembly: commands run there. */
 bool nacre_level_is_native(enum nacre_level level);
+
+/* A sandbox of an image's files: a container, or a machine. */
+bool nacre_level_has_image(enum nacre_level level);
 
 /* At or below /proc or /sys. */
 bool nacre_path_is_kernels(const char *path);

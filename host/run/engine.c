@@ -14,8 +14,10 @@ static const struct nacre_executor_ops *const served[NACRE_SLOT_COUNT] = {
     [NACRE_LEVEL_WASM] = &nacre_wasm_executor,
     [NACRE_LEVEL_PROCESS] = &nacre_process_executor,
     [NACRE_LEVEL_CONTAINER] = &nacre_container_executor,
+    [NACRE_LEVEL_VM] = &nacre_vm_executor,
     [NACRE_LEVEL_NONE] = &nacre_none_executor,
     [NACRE_SLOT_KEEPER] = &nacre_keeper_executor,
+    [NACRE_SLOT_KEEPER_VM] = &nacre_keeper_vm_executor,
 };
 
 static struct nacre_executor_options
@@ -37,6 +39,11 @@ executor_options(const struct nacre_engine *engine,
     };
 }
 
+static bool is_keepers(uint32_t slot)
+{
+    return slot == NACRE_SLOT_KEEPER || slot == NACRE_SLOT_KEEPER_VM;
+}
+
 static enum nacre_status open_locked(struct nacre_engine *engine, uint32_t slot,
                                      struct nacre_executor **ret_executor,
                                      struct nacre_error *err)
@@ -51,10 +58,18 @@ static enum nacre_status open_locked(struct nacre_engine *engine, uint32_t slot,
         if (slot == NACRE_LEVEL_WASM && !options.program && !engine->forks_self)
             return nacre_places_lack_program(err);
         /* A keeper is always spawned: it outlives this process. */
-        if (slot == NACRE_SLOT_KEEPER)
+        if (is_keepers(slot))
             options.program = engine->places.program;
-        status = served[slot]->open(slot == NACRE_SLOT_KEEPER ? &options
-                                                              : &engine->executor_options,
+        /* Machines are run in containers: one connection to the engine, one list of what
+         * is warm. */
+        if (slot == NACRE_LEVEL_VM) {
+            status = open_locked(engine, NACRE_LEVEL_CONTAINER, &options.containers, err);
+            if (status != NACRE_OK)
+                return status;
+        }
+        status = served[slot]->open(is_keepers(slot) || slot == NACRE_LEVEL_VM
+                                        ? &options
+                                        : &engine->executor_options,
                                     &executor, err);
         if (status != NACRE_OK)
             return status;
@@ -90,15 +105,11 @@ enum nacre_status nacre_engine_ready(struct nacre_engine *engine, enum nacre_lev
                                      struct nacre_executor **ret_executor,
                                      struct nacre_error *err)
 {
-    if (!served[level])
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "level %s: its executor is not in this build",
-                          nacre_level_name(level));
     return ready(engine, level, ret_executor, err);
 }
 
 /* One that can enforce nothing at all is none, for the reason that its probe found. */
-static enum nacre_status probe(struct nacre_executor *executor, uint32_t wanted,
+static enum nacre_status probe(struct nacre_executor *executor, uint64_t wanted,
                                struct nacre_error *err)
 {
     executor->ops->probe(executor, wanted);
@@ -118,13 +129,12 @@ enum nacre_status nacre_engine_choose(struct nacre_engine *engine,
                                       struct nacre_executor **ret_executor,
                                       struct nacre_error *err)
 {
-    bool is_kept = plan->level == NACRE_LEVEL_CONTAINER && plan->scope_key &&
-                   !engine->own_boxes;
+    bool is_kept = plan->scope_key && !engine->own_boxes;
+    uint32_t slot = is_kept && plan->level == NACRE_LEVEL_CONTAINER ? NACRE_SLOT_KEEPER
+                    : is_kept && plan->level == NACRE_LEVEL_VM ? NACRE_SLOT_KEEPER_VM
+                                                               : plan->level;
     struct nacre_executor *executor = NULL;
-    enum nacre_status status = is_kept
-                                   ? ready(engine, NACRE_SLOT_KEEPER, &executor, err)
-                                   : nacre_engine_ready(engine, plan->level, &executor,
-                                                        err);
+    enum nacre_status status = ready(engine, slot, &executor, err);
 
     if (status == NACRE_OK)
         status = probe(executor, plan->required, err);
@@ -150,6 +160,8 @@ enum nacre_status nacre_engine_keep(struct nacre_engine *engine,
     };
     enum nacre_status status = ready(engine, NACRE_LEVEL_CONTAINER, &whole.executor, err);
 
+    if (status == NACRE_OK)
+        status = ready(engine, NACRE_LEVEL_VM, &whole.machines, err);
     return status == NACRE_OK ? nacre_keeper_serve(&whole, err) : status;
 }
 

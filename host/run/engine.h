@@ -7,8 +7,8 @@
 #include "places.h"
 #include "plans.h"
 
-/* Where executors are: each level's own, and the one that asks the keeper. */
-enum { NACRE_SLOT_KEEPER = NACRE_LEVEL_COUNT, NACRE_SLOT_COUNT };
+/* Where executors are: each level's own, and those that ask the keeper. */
+enum { NACRE_SLOT_KEEPER = NACRE_LEVEL_COUNT, NACRE_SLOT_KEEPER_VM, NACRE_SLOT_COUNT };
 
 /* Of layers above: see nacre_engine_attached(). */
 #define NACRE_ATTACHED_MAX 4

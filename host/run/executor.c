@@ -28,7 +28,7 @@ enum nacre_status nacre_executor_run(struct nacre_executor *executor,
                                      const struct nacre_request *request,
                                      struct nacre_result *result, struct nacre_error *err)
 {
-    uint32_t waived = plan->required & ~executor->features;
+    uint64_t waived = plan->required & ~executor->features;
     struct nacre_plan view;
     enum nacre_status status;
 
@@ -66,7 +66,7 @@ enum nacre_status nacre_executor_select(struct nacre_executor *const executors[]
     size_t used = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t lacking;
+        uint64_t lacking;
 
         if (strcmp(executors[i]->ops->name, wanted) != 0)
             continue;
@@ -78,11 +78,11 @@ enum nacre_status nacre_executor_select(struct nacre_executor *const executors[]
             return NACRE_OK;
         }
         nacre_plan_deny(plan, ~lacking, ret_denials);
-        for (uint32_t bit = 0; bit < 32 && used < sizeof(missing); bit++)
-            if (lacking & UINT32_C(1) << bit)
+        for (uint64_t bit = 1; bit != 0 && used < sizeof(missing); bit <<= 1)
+            if (lacking & bit)
                 used += (size_t)snprintf(
                     missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
-                    nacre_feature_name((enum nacre_feature)(1u << bit)));
+                    nacre_feature_name((enum nacre_feature)bit));
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "level %s can't enforce here: %s",
                           wanted, missing);
     }

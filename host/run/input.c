@@ -189,6 +189,9 @@ static enum nacre_status scan_stdin(const struct nacre_engine *engine,
     enum nacre_status status;
     size_t count = 0;
 
+    if (request->input)
+        return nacre_input_scan_add(scan, "stdin", request->input, request->input_bytes,
+                                    err);
     if (request->input_fd < 0)
         return NACRE_OK;
     if (isatty(request->input_fd)) {
@@ -274,6 +277,12 @@ enum nacre_status nacre_guard_input(const struct nacre_engine *engine,
     enum nacre_status status;
 
     guard->request = *request;
+    if (request->input && (policy->level != NACRE_LEVEL_WASM ||
+                           request->input_bytes > NACRE_REQUEST_INPUT_MAX))
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "input as bytes is for modules and for at most %zu KiB: give it "
+                          "by an fd",
+                          NACRE_REQUEST_INPUT_MAX >> 10);
     if (policy->input.mode != NACRE_INPUT_ON && policy->input.mode != NACRE_INPUT_STRICT)
         return NACRE_OK;
     status = scan_words(tool, request, &scan, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "door.h"
+#include "json_read.h"
 #include "nacre/text.h"
 #include "native.h"
 
@@ -97,8 +98,7 @@ static enum nacre_status read_arguments(struct tools_call *call, struct nacre_er
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "the arguments are larger than %zu MiB: pass less at once",
                           NACRE_CALL_ARGUMENT_BYTES_MAX >> 20);
-    call->arguments = json_loadb(asked->arguments, asked->argument_bytes,
-                                 JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
+    call->arguments = tools_json_read(asked->arguments, asked->argument_bytes, &where);
     if (!call->arguments)
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "the arguments are not JSON: %.160s (line %d, column %d)",
@@ -119,14 +119,18 @@ static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     NACRE_AUTO(nacre_fd_guard) int input = -1;
-    const struct nacre_digest digest =
-        nacre_hash(call->asked->arguments, call->asked->argument_bytes);
-    enum nacre_status status = tools_input(call->asked->arguments,
-                                           call->asked->argument_bytes, &input, err);
+    const char *arguments = call->asked->arguments;
+    size_t count = call->asked->argument_bytes;
+    const struct nacre_digest digest = nacre_hash(arguments, count);
+    bool is_small = count <= NACRE_REQUEST_INPUT_MAX;
+    enum nacre_status status = is_small ? NACRE_OK
+                                        : tools_input(arguments, count, &input, err);
 
     if (status != NACRE_OK)
         return status;
     call->request.input_fd = input;
+    call->request.input = is_small ? arguments : NULL;
+    call->request.input_bytes = is_small ? count : 0;
     call->request.input_digest = &digest;
     call->request.arguments = NULL;
     call->request.invoke = NULL;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "door.h"
+#include "json_read.h"
 #include "json_schema.h"
 #include "nacre/text.h"
 
@@ -256,9 +257,8 @@ enum nacre_status tools_reply(const struct tools_call *call,
     }
     answer = result->output.size > NACRE_CALL_RESULT_BYTES_MAX
                  ? NULL
-                 : json_loadb(result->output.bytes ? result->output.bytes : "",
-                              result->output.size,
-                              JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
+                 : tools_json_read(result->output.bytes ? result->output.bytes : "",
+                                   result->output.size, &where);
     if (!answer) {
         (void)snprintf(text, sizeof(text), "it is not JSON (%.160s at byte %d)",
                        result->output.size > NACRE_CALL_RESULT_BYTES_MAX ? "too large"

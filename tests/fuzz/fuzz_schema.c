@@ -1,11 +1,12 @@
 /* A schema, a NUL, and a value: whatever they are, there is a verdict within bounds, and
- * the same one twice. */
+ * the same one twice.  And the whole is read as jansson reads it. */
 #include <assert.h>
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "json_read.h"
 #include "json_schema.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -49,6 +50,18 @@ static void check_groups(const json_t *groups)
     }
 }
 
+static void check_reading(const char *bytes, size_t count)
+{
+    json_error_t where;
+    json_t *ours = tools_json_read(bytes, count, &where);
+    json_t *theirs =
+        json_loadb(bytes, count, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &where);
+
+    assert(!ours == !theirs && (!ours || json_equal(ours, theirs)));
+    json_decref(ours);
+    json_decref(theirs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *cut = size ? memchr(data, 0, size) : NULL;
@@ -58,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL)
                         : NULL;
 
+    check_reading((const char *)data, size);
     if (document)
         check(document, value);
     check_groups(document);

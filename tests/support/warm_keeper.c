@@ -132,7 +132,7 @@ static void played_cancel(struct nacre_executor *base, int signal)
     atomic_store(&((struct played *)base)->cancelled, signal);
 }
 
-static void played_probe(struct nacre_executor *base, uint32_t wanted)
+static void played_probe(struct nacre_executor *base, uint64_t wanted)
 {
     (void)base;
     (void)wanted;

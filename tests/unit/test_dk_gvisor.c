@@ -64,10 +64,10 @@ static void how_it_is_registered_is_told_escaped_and_cut(void **state)
     NACRE_AUTO(dk_json_guard) json_t *info = json_pack(
         "{s:{s:{s:s, s:[s, s]}}}", "Runtimes", "runsc", "path", "/usr/bin/runsc",
         "runtimeArgs", "--platform=ptrace", "--x=\033[31m");
-    char text[DK_GVISOR_TEXT], long_path[600];
+    char text[DK_RUNTIME_TEXT], long_path[600];
 
     (void)state;
-    assert_string_equal(dk_gvisor_text(info, "runsc", text),
+    assert_string_equal(dk_runtime_text(info, "runsc", text),
                         "/usr/bin/runsc --platform=ptrace --x=\\x1b[31m");
     memset(long_path, 'a', sizeof(long_path));
     long_path[sizeof(long_path) - 1] = '\0';
@@ -75,7 +75,7 @@ static void how_it_is_registered_is_told_escaped_and_cut(void **state)
         json_object_set_new(json_object_get(json_object_get(info, "Runtimes"), "runsc"),
                             "path", json_string(long_path)),
         0);
-    assert_true(strlen(dk_gvisor_text(info, "runsc", text)) < DK_GVISOR_TEXT);
+    assert_true(strlen(dk_runtime_text(info, "runsc", text)) < DK_RUNTIME_TEXT);
 }
 
 int main(void)

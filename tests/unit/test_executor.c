@@ -17,7 +17,7 @@
 /* A backend that says what it is told to say. */
 static enum nacre_outcome said;
 static enum nacre_status failure;
-static uint32_t probed, probe_finds;
+static uint64_t probed, probe_finds;
 
 static enum nacre_status fake_run(struct nacre_executor *executor,
                                   const struct nacre_plan *plan,
@@ -35,7 +35,7 @@ static enum nacre_status fake_run(struct nacre_executor *executor,
     return NACRE_OK;
 }
 
-static void fake_probe(struct nacre_executor *executor, uint32_t wanted)
+static void fake_probe(struct nacre_executor *executor, uint64_t wanted)
 {
     probed = wanted;
     atomic_fetch_or(&executor->features, probe_finds);
@@ -68,7 +68,7 @@ static void a_level_never_falls_back_to_another(void **state)
 {
     static const struct {
         enum nacre_level level;
-        uint32_t required;
+        uint64_t required;
         const char *refused; /* NULL: the wasm executor takes it */
     } cases[] = {
         { NACRE_LEVEL_NONE, 0, "level none: its executor is not in this build" },
@@ -205,7 +205,7 @@ static void walls_that_do_not_fit_are_dropped(void **state)
 /* What a backend may not do is a bug of ours, and ends the process. */
 struct misuse {
     bool sealed;
-    uint32_t required;
+    uint64_t required;
     enum nacre_outcome outcome;
 };
 

@@ -260,6 +260,42 @@ static void without_a_keeper_there_are_none(void **state)
                      NACRE_ERR_NOT_FOUND);
 }
 
+/* In every argument list of this machine, as any user can read them. */
+static bool is_in_an_argument_list(const char *pattern)
+{
+    char command[160];
+
+    (void)snprintf(command, sizeof(command),
+                   "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | "
+                   "grep -q '%s'", pattern);
+    return system(command) == 0;
+}
+
+static void variables_reach_the_command_and_no_argument_list(void **state)
+{
+    const char *const arguments[] = { "exec", "--policy", policy, "--unsandboxed", "--",
+                                      "echo \"<$WORD|$B>\"; read job_test_line", NULL };
+    const char *const variables[] = { "WORD=job_test_sesame \n'--x", "B=", NULL };
+    static char large[NACRE_JOB_VARIABLE_BYTES_MAX + 1];
+    const char *const too_large[] = { large, NULL };
+    struct nacre_job_start job = { .arguments = arguments, .variables = variables,
+                                   .directory = dir, .title = "says" };
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf output = NACRE_BUF(65536);
+    struct nacre_error err;
+    char id[NACRE_JOB_ID];
+
+    (void)state;
+    assert_int_equal(nacre_job_start(&at, &mine, &job, id, &err), NACRE_OK);
+    (void)read_until(id, ">", &output);
+    assert_non_null(strstr(output.bytes, "<job_test_sesame \n'--x|>"));
+    assert_false(is_in_an_argument_list("job_test_[s]esame"));
+    assert_true(is_in_an_argument_list("job_test_[l]ine")); /* the control */
+    assert_int_equal(nacre_job_kill(&at, &mine, id, &err), NACRE_OK);
+    memset(large, 'a', sizeof(large) - 1);
+    job.variables = too_large;
+    assert_int_equal(nacre_job_start(&at, &mine, &job, id, &err), NACRE_ERR_USAGE);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -271,6 +307,7 @@ int main(void)
         TEST(a_keeper_that_is_killed_takes_its_jobs_along),
         TEST(a_flood_is_kept_up_to_its_ceiling_and_the_newest_stays),
         TEST(a_session_has_so_many_jobs_and_no_more),
+        TEST(variables_reach_the_command_and_no_argument_list),
         TEST(without_a_keeper_there_are_none),
     };
 

@@ -265,7 +265,7 @@ static void what_would_open_a_container_is_refused_by_name(void **state)
 static const struct {
     const char *workspace; /* of the request */
     bool is_own, writable, read_only_root;
-    uint32_t features;
+    uint64_t features;
 } disks[] = {
     { NULL, false, true, true, 0 },
     { NULL, false, true, false, NACRE_FEATURE_DISK_OF_ROOT },
@@ -305,7 +305,7 @@ static void a_bound_on_the_disk_is_asked_of_all_that_can_be_filled(void **state)
                          NACRE_OK);
         assert_int_equal(plan->required, plain->required | disks[i].features);
         nacre_plan_deny(plan, ~disks[i].features, denials);
-        assert_int_equal(denials->denials_seen, __builtin_popcount(disks[i].features));
+        assert_int_equal(denials->denials_seen, __builtin_popcountll(disks[i].features));
         for (uint32_t k = 0; k < denials->denials_seen; k++) {
             assert_string_equal(denials->denials[k].rule, "container.disk");
             assert_non_null(strstr(denials->denials[k].fix, "--waive disk"));
@@ -334,11 +334,11 @@ static void gvisor_is_planned_with_its_own_walls(void **state)
         nacre_plan_make(plain, &(struct nacre_request){ 0 }, &other, denials, &err),
         NACRE_OK);
     assert_int_equal(plan->runtime, NACRE_RUNTIME_GVISOR);
-    assert_int_equal(plan->required, other->required | NACRE_FEATURE_GVISOR);
+    assert_int_equal(plan->required, other->required | NACRE_FEATURE_RUNTIME);
     assert_memory_not_equal(&plan->digest, &other->digest, sizeof(plan->digest));
     /* No other line of a policy takes its place, and no caller can go without. */
-    assert_null(nacre_waiver_name(NACRE_FEATURE_GVISOR));
-    nacre_plan_deny(plan, ~(uint32_t)NACRE_FEATURE_GVISOR, denials);
+    assert_null(nacre_waiver_name(NACRE_FEATURE_RUNTIME));
+    nacre_plan_deny(plan, ~(uint32_t)NACRE_FEATURE_RUNTIME, denials);
     assert_int_equal(denials->denials_seen, 1);
     assert_string_equal(denials->denials[0].rule, "runtime");
     assert_int_equal(denials->denials[0].place.line, 7);

@@ -51,7 +51,7 @@ static struct nacre_plan *plan_of(const struct nacre_policy *policy,
 
 static const struct {
     const char *yaml;
-    uint32_t required;
+    uint64_t required;
     const char *directory;
     uint32_t mounts;
     bool full_tree;
@@ -353,7 +353,7 @@ static void a_waived_line_is_not_asked_of_the_executor(void **state)
         plan_of(policy, &(struct nacre_request){ 0 });
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *draft = NULL;
     NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
-    uint32_t lacking = NACRE_FEATURE_CPU_SHARES_ANY;
+    uint64_t lacking = NACRE_FEATURE_CPU_SHARES_ANY;
     struct nacre_plan view = nacre_plan_without(plan, lacking);
     struct nacre_error err;
     int waived = 0;
@@ -391,7 +391,7 @@ static void a_waived_line_is_not_asked_of_the_executor(void **state)
 
 static void every_waiver_takes_its_line_out_of_the_plan(void **state)
 {
-    static const uint32_t features[] = {
+    static const uint64_t features[] = {
 #define X(id, name) NACRE_FEATURE_##id,
         NACRE_WAIVER_MAP(X)
 #undef X

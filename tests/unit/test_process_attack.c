@@ -148,7 +148,7 @@ static void what_a_guest_writes_privately_is_bounded_in_bytes_and_files(void **s
 static int eats_memory(void *data)
 {
     struct jail jail;
-    uint32_t features;
+    uint64_t features;
 
     (void)data;
     jail_prepare(&jail, &nacre_process_executor);

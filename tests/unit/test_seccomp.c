@@ -461,11 +461,13 @@ static int work_with_memory_and_time(void)
     struct timespec now, pause = { .tv_nsec = 1000 };
     struct pollfd none = { .fd = -1 };
     struct rusage usage;
+    unsigned char present[2];
     uint32_t word = 1;
     void *page =
         mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     CHILD_CHECK(page != MAP_FAILED && madvise(page, 8192, MADV_DONTNEED) == 0);
+    CHILD_CHECK(mincore(page, 8192, present) == 0);
     page = mremap(page, 8192, 65536, MREMAP_MAYMOVE);
     CHILD_CHECK(page != MAP_FAILED && munmap(page, 65536) == 0);
     CHILD_CHECK(sigaltstack(&own, NULL) == 0 && sigaltstack(&none_of_it, NULL) == 0);

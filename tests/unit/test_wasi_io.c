@@ -126,6 +126,33 @@ static void no_input_is_end_of_file(void **state)
     assert_int_equal(guest_u32(guest, GUEST_RESULT), 0);
 }
 
+static void bytes_are_an_input_like_any_other(void **state)
+{
+    struct guest *guest = *state;
+    const struct p1_subscription sub = { .tag = P1_EVENT_FD_READ, .u.file.fd = 0 };
+    struct p1_event event;
+
+    guest->call.input = (const unsigned char *)"hello";
+    guest->call.input_bytes = 5;
+    guest->call.input_fd = 999; /* not asked any more */
+    guest_start(guest);
+    assert_int_equal(guest_read(guest, 0, 3), P1_SUCCESS);
+    assert_int_equal(guest_u32(guest, GUEST_RESULT), 3);
+    assert_memory_equal(guest->memory.base + GUEST_BUFFER, "hel", 3);
+    memcpy(guest->memory.base + 0x4000, &sub, sizeof(sub));
+    assert_int_equal(CALL(guest, "poll_oneoff", 0x4000, 0x5000, 1, GUEST_RESULT),
+                     P1_SUCCESS);
+    memcpy(&event, guest->memory.base + 0x5000, sizeof(event));
+    assert_int_equal(event.bytes, 2);
+    assert_int_equal(guest_read(guest, 0, 64), P1_SUCCESS);
+    assert_int_equal(guest_u32(guest, GUEST_RESULT), 2);
+    assert_memory_equal(guest->memory.base + GUEST_BUFFER, "lo", 2);
+    assert_int_equal(guest_read(guest, 0, 64), P1_SUCCESS);
+    assert_int_equal(guest_u32(guest, GUEST_RESULT), 0);
+    assert_int_equal(guest->record.bytes_read, 5);
+    assert_int_equal(CALL(guest, "fd_pread", 0, 0x20, 1, 0, GUEST_RESULT), P1_SPIPE);
+}
+
 /* R08: each of these would wait for ever. */
 static void waiting_ends_at_the_deadline(void **state)
 {
@@ -463,6 +490,7 @@ int main(void)
         TEST(streams_can_t_be_read_sought_or_listed),
         TEST(input_is_read_to_its_end),
         TEST(no_input_is_end_of_file),
+        TEST(bytes_are_an_input_like_any_other),
         TEST(waiting_ends_at_the_deadline),
         TEST(poll_tells_what_happened),
         TEST(poll_sleeps_no_less_than_asked),

@@ -197,6 +197,34 @@ static void what_a_run_wrote_is_gone_for_the_next(void **state)
     }
 }
 
+/* Few pages are cleared in their place, many are given back; which it was nobody sees. */
+static void pages_here_and_there_are_gone_as_well(void **state)
+{
+    static const struct {
+        size_t first, step, count;
+    } uses[] = { { 0, 1, 1 }, { 159, 1, 1 }, { 0, 159, 2 }, { 3, 5, 16 }, { 3, 5, 17 },
+                 { 1, 2, 80 }, { 40, 1, 64 }, { 40, 1, 65 }, { 0, 1, 160 } };
+    const size_t page = 4096;
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(uses); i++) {
+        struct guest guest;
+
+        guest_start(&guest, 10, 64, 64 * PAGE);
+        assert_true(guest.lives && is_zero(&guest.account));
+        for (size_t j = 0; j < uses[i].count; j++) {
+            size_t at = (uses[i].first + j * uses[i].step) * page;
+
+            guest.account.memory.base[at + i] = 1;
+            guest.account.memory.base[at + page - 1 - i] = 1;
+        }
+        guest_end(&guest);
+        guest_start(&guest, 10, 64, 64 * PAGE);
+        assert_true(is_zero(&guest.account));
+        guest_end(&guest);
+    }
+}
+
 static int read_at(void *data)
 {
     /* The engine and the sanitizers have handlers of their own. */
@@ -272,6 +300,7 @@ int main(void)
         cmocka_unit_test(growth_is_charged_exactly_and_its_refusal_remembered),
         cmocka_unit_test(tables_come_out_of_the_same_account),
         cmocka_unit_test(what_a_run_wrote_is_gone_for_the_next),
+        cmocka_unit_test(pages_here_and_there_are_gone_as_well),
         cmocka_unit_test(above_its_size_a_memory_traps_whatever_was_there),
         cmocka_unit_test(threads_give_their_address_space_back),
     };

@@ -300,6 +300,35 @@ static void input_that_is_no_fd_is_the_callers_mistake(void **state)
     assert_nothing_is_left();
 }
 
+static void input_may_be_bytes_and_bytes_have_a_limit(void **state)
+{
+    static char text[NACRE_REQUEST_INPUT_MAX + 1];
+    struct nacre_request request = { .input_fd = 9999, .input = text };
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    struct nacre_engine *engine;
+    struct nacre_error err;
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    compile();
+    assert_nothing_is_left();
+    engine = open_engine(0);
+    request.input_bytes = sizeof(text);
+    assert_int_equal(run(engine, echo_wat, &request, &result, &err), NACRE_ERR_USAGE);
+    assert_non_null(strstr(err.text, "256 KiB"));
+    for (size_t i = 0; i < 3; i++) {
+        request.input_bytes = (const size_t[]){ sizeof(text) - 1, 3, 0 }[i];
+        assert_int_equal(run(engine, echo_wat, &request, &result, &err), NACRE_OK);
+        assert_int_equal(result->outcome, NACRE_OUTCOME_EXITED);
+        assert_int_equal(result->output.size, i == 0 ? 64 : request.input_bytes);
+        assert_memory_equal(result->output.bytes ? result->output.bytes : "", text,
+                            result->output.size);
+        nacre_result_free(nacre_result_take(&result));
+    }
+    nacre_engine_free(engine);
+    assert_nothing_is_left();
+}
+
 /* Behind the mounts' names there is a little less room than a later call has. */
 static void arguments_arrive_whole_however_long(void **state)
 {
@@ -370,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_zygote_that_never_gets_ready_ends_at_the_deadline),
         cmocka_unit_test(walls_that_cannot_stand_are_named),
         cmocka_unit_test(input_that_is_no_fd_is_the_callers_mistake),
+        cmocka_unit_test(input_may_be_bytes_and_bytes_have_a_limit),
         cmocka_unit_test(arguments_arrive_whole_however_long),
         cmocka_unit_test(without_the_program_no_guest_runs_in_an_engine_for_commands),
     };

@@ -75,13 +75,27 @@ static int input_wait(struct nacre_wasi *wasi, const struct ws_file *file)
     }
 }
 
-static int input_read(struct nacre_wasi *wasi, const struct ws_file *file,
-                      struct ws_iov *iov, uint32_t *ret_count)
+static int input_copy(struct nacre_wasi *wasi, struct ws_file *file, struct ws_iov *iov,
+                      uint32_t *ret_count)
 {
-    int error = ws_iov_next(wasi, iov);
+    uint64_t begun = file->position;
+    int error = ws_iov_fill(wasi, iov, wasi->call.input, wasi->call.input_bytes,
+                            &file->position);
+
+    *ret_count = (uint32_t)(file->position - begun);
+    return error;
+}
+
+static int input_read(struct nacre_wasi *wasi, struct ws_file *file, struct ws_iov *iov,
+                      uint32_t *ret_count)
+{
+    int error;
     ssize_t got;
 
     *ret_count = 0;
+    if (wasi->call.input)
+        return input_copy(wasi, file, iov, ret_count);
+    error = ws_iov_next(wasi, iov);
     if (error != P1_SUCCESS || iov->count == 0 || file->fd < 0)
         return error;
     do {

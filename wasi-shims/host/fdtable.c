@@ -30,6 +30,25 @@ const uint64_t ws_rights_file =
 static const uint64_t rights_stream =
     P1_RIGHT_FD_FDSTAT_SET_FLAGS | P1_RIGHT_FD_FILESTAT_GET | P1_RIGHT_POLL_FD_READWRITE;
 
+/* What is open stays what it is: the host's mounts are asked once, not in each run. */
+static int identify(struct nacre_wasi *wasi, struct ws_file *file)
+{
+    struct ws_mount *mount = &wasi->mounts[file->mount];
+    bool is_mount = file->preopen && !mount->is_private;
+    struct stat st;
+
+    if (!is_mount || mount->id.ino == 0) {
+        if (fstat(file->fd, &st) != 0)
+            return ws_errno(errno);
+        file->id = (struct ws_id){ st.st_dev, st.st_ino };
+    }
+    if (is_mount && mount->id.ino == 0)
+        mount->id = file->id;
+    else if (is_mount)
+        file->id = mount->id;
+    return P1_SUCCESS;
+}
+
 int ws_directory_get(struct nacre_wasi *wasi, uint32_t number, struct ws_file **ret_file)
 {
     struct ws_file *file = ws_file_get(wasi, number);
@@ -45,15 +64,8 @@ int ws_directory_get(struct nacre_wasi *wasi, uint32_t number, struct ws_file **
             return error;
         file->fd = wasi->mounts[file->mount].fd;
     }
-    if (file->dev == 0) {
-        struct stat st;
-
-        if (fstat(file->fd, &st) != 0)
-            return ws_errno(errno);
-        file->dev = st.st_dev;
-    }
     *ret_file = file;
-    return P1_SUCCESS;
+    return file->id.ino == 0 ? identify(wasi, file) : P1_SUCCESS;
 }
 
 int ws_regular_get(struct nacre_wasi *wasi, uint32_t number, int otherwise,
@@ -187,7 +199,7 @@ bool ws_files_begin(struct nacre_wasi *wasi)
     for (uint32_t i = 0; i < 3; i++)
         wasi->files[i] = (struct ws_file){
             .kind = i == 0 ? WS_INPUT : WS_OUTPUT,
-            .fd = i == 0 ? wasi->call.input_fd : -1,
+            .fd = i == 0 && !wasi->call.input ? wasi->call.input_fd : -1,
             .list_fd = -1,
             .stream = i == 0 ? 0 : i - 1,
             .rights = rights_stream | (i == 0 ? P1_RIGHT_FD_READ : P1_RIGHT_FD_WRITE),

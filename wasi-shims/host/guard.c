@@ -36,14 +36,18 @@ static const char *held_name(const struct nacre_wasi_mount *mount, uint32_t i,
     return mount->covered[i - mount->denied_count];
 }
 
-static struct ws_id id_of(int dir_fd, const char *path, int flags)
+/* Who `path` is, [0], and who it leads to when it is a link, [1].  What can't be seen from
+ * here can't be met from here: no identity. */
+static void look_at(int dir_fd, const char *path, struct ws_id ret_ids[2])
 {
     struct stat st;
 
-    /* What can't be seen from here can't be met from here: no identity. */
-    if (fstatat(dir_fd, *path ? path : ".", &st, flags) != 0)
-        return (struct ws_id){ 0, 0 };
-    return (struct ws_id){ st.st_dev, st.st_ino };
+    ret_ids[0] = ret_ids[1] = (struct ws_id){ 0, 0 };
+    if (fstatat(dir_fd, *path ? path : ".", &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    ret_ids[0] = (struct ws_id){ st.st_dev, st.st_ino };
+    if (S_ISLNK(st.st_mode) && fstatat(dir_fd, path, &st, 0) == 0)
+        ret_ids[1] = (struct ws_id){ st.st_dev, st.st_ino };
 }
 
 static bool is_same(struct ws_id id, const struct stat *st)
@@ -57,11 +61,9 @@ void ws_guard_look(struct nacre_wasi *wasi, uint32_t mount)
 
     for (uint32_t i = 0; i < held_count(config); i++) {
         const char *code;
-        const char *name = held_name(config, i, &code);
 
         /* A link that is denied takes what it leads to with it. */
-        wasi->held[2 * i] = id_of(wasi->mounts[mount].fd, name, AT_SYMLINK_NOFOLLOW);
-        wasi->held[2 * i + 1] = id_of(wasi->mounts[mount].fd, name, 0);
+        look_at(wasi->mounts[mount].fd, held_name(config, i, &code), &wasi->held[2 * i]);
     }
 }
 
@@ -108,10 +110,11 @@ static bool is_on_the_way(int root_fd, const char *name, const struct stat *st)
     memcpy(above, name, length + 1);
     while (*above) {
         char *slash = strrchr(above, '/');
+        struct ws_id ids[2];
 
         *(slash ? slash : above) = '\0';
-        if (is_same(id_of(root_fd, above, AT_SYMLINK_NOFOLLOW), st) ||
-            is_same(id_of(root_fd, above, 0), st))
+        look_at(root_fd, above, ids);
+        if (is_same(ids[0], st) || is_same(ids[1], st))
             return true;
     }
     return false;
@@ -149,6 +152,21 @@ int ws_guard_made(struct nacre_wasi *wasi, const struct ws_place *place, bool ab
     return error == P1_SUCCESS && above ? ws_guard_above(wasi, &made) : error;
 }
 
+/* Device numbers are used again after an unmount, which an open mount puts off. */
+static void note_device(struct nacre_wasi *wasi, dev_t dev, bool allowed, bool is_held)
+{
+    struct ws_device *at = &wasi->devices[wasi->device_count];
+
+    if (wasi->device_count == WS_DEVICES_MAX)
+        return;
+    wasi->device_count++;
+    if (is_held) {
+        *at = wasi->devices[wasi->device_kept];
+        at = &wasi->devices[wasi->device_kept++];
+    }
+    *at = (struct ws_device){ dev, allowed };
+}
+
 int ws_guard_device(struct nacre_wasi *wasi, uint32_t mount, int fd, const char *name,
                     dev_t dev, const char *path)
 {
@@ -171,10 +189,8 @@ int ws_guard_device(struct nacre_wasi *wasi, uint32_t mount, int fd, const char 
             return P1_AGAIN; /* swapped while we asked */
         allowed = !nacre_kernelfs_is((uint32_t)info.f_type) &&
                   !(wasi->has_dev_dev && dev == wasi->dev_dev);
-        if (wasi->device_count < WS_DEVICES_MAX) {
-            wasi->devices[wasi->device_count].dev = dev;
-            wasi->devices[wasi->device_count++].allowed = allowed;
-        }
+        note_device(wasi, dev, allowed,
+                    dev == wasi->mounts[mount].id.dev && wasi->mounts[mount].id.ino != 0);
     }
     if (allowed)
         return P1_SUCCESS;

@@ -109,3 +109,23 @@ int ws_iov_next(struct nacre_wasi *wasi, struct ws_iov *iov)
     }
     return P1_SUCCESS;
 }
+
+int ws_iov_fill(struct nacre_wasi *wasi, struct ws_iov *iov, const unsigned char *bytes,
+                uint64_t count, uint64_t *position)
+{
+    uint64_t at = *position, begun = at;
+    int error = P1_SUCCESS;
+
+    while (at < count && (error = ws_iov_next(wasi, iov)) == P1_SUCCESS && iov->count > 0)
+        for (int i = 0; i < iov->count && at < count; i++) {
+            size_t room = iov->items[i].iov_len;
+            size_t some = room < count - at ? room : (size_t)(count - at);
+
+            memcpy(iov->items[i].iov_base, bytes + at, some);
+            at += some;
+        }
+    if (error != P1_SUCCESS && (at == begun || error == NACRE_WASI_UNWIND))
+        return error;
+    *position = at;
+    return P1_SUCCESS;
+}

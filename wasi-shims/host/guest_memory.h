@@ -49,4 +49,9 @@ int ws_iov_begin(const struct nacre_wasi *wasi, struct ws_iov *iov, uint32_t add
  */
 int ws_iov_next(struct nacre_wasi *wasi, struct ws_iov *iov);
 
+/* Copies from `bytes` into the vectors, from *position on, and moves that along: as much as
+ * there is and fits.  An error only when nothing was copied, or UNWIND. */
+int ws_iov_fill(struct nacre_wasi *wasi, struct ws_iov *iov, const unsigned char *bytes,
+                uint64_t count, uint64_t *position);
+
 #endif

@@ -85,6 +85,8 @@ struct nacre_wasi_call {
     const char *const *environment; /* "K=V" */
     uint32_t environment_count;
     int input_fd;                   /* stdin, or -1 for an empty one */
+    const unsigned char *input;     /* stdin's bytes, in place of input_fd; or NULL */
+    size_t input_bytes;
     uint32_t terminals;             /* bits 0, 1, 2: the stream is a terminal */
     const struct nacre_secret_file *secret_files; /* read-only below NACRE_SECRET_DIR; */
     uint32_t secret_file_count;                   /* 0: there is no such directory */

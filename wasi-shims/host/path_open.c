@@ -156,7 +156,7 @@ static int add_opened(struct nacre_wasi *wasi, const struct wish *wish,
         .rights = wish->rights & (is_directory ? ws_rights_directory : ws_rights_file),
         .inheriting = is_directory ? wish->inheriting : 0,
         .size_counted = (uint64_t)st->st_size, /* before truncation: that was paid for */
-        .dev = st->st_dev,
+        .id = { st->st_dev, st->st_ino },
     };
     int error;
 

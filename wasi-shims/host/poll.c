@@ -134,6 +134,8 @@ static uint64_t bytes_ready(const struct nacre_wasi *wasi, const struct ws_file 
     off_t at;
     int count;
 
+    if (file->kind == WS_INPUT && wasi->call.input)
+        return wasi->call.input_bytes - file->position;
     if (file->kind == WS_INPUT)
         return file->fd >= 0 && ioctl(file->fd, FIONREAD, &count) == 0 && count > 0
                    ? (uint64_t)count

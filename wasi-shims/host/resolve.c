@@ -152,6 +152,11 @@ static enum quick resolve_quick(struct nacre_wasi *wasi, const struct ws_file *b
             return errno == ENOENT || errno == ENOTDIR ? QUICK_DONE : QUICK_WALK;
         }
         place_move(place, fd, true);
+        if (fstat(fd, &place->st) != 0) {
+            *ret_error = ws_errno(errno);
+            return QUICK_DONE;
+        }
+        place->dir_dev = place->st.st_dev;
     }
     *ret_error = path_join(place->path, above);
     if (*ret_error != P1_SUCCESS)
@@ -188,16 +193,11 @@ struct walk {
     char rest[2 * NACRE_PATH_MAX];     /* what is still to be resolved */
 };
 
-static int walk_start(struct walk *walk, int fd)
+static void walk_start(struct walk *walk, int fd, struct ws_id id)
 {
-    struct stat st;
-
-    if (fstat(fd, &st) != 0)
-        return ws_errno(errno);
     place_move(walk->place, fd, false);
     walk->depth = 0;
-    walk->above[0] = (struct ws_id){ st.st_dev, st.st_ino };
-    return P1_SUCCESS;
+    walk->above[0] = id;
 }
 
 /* `more` comes before what is left after the component that was just taken. */
@@ -218,8 +218,14 @@ static int walk_prepend(struct walk *walk, const char *more, size_t length,
 
 static int walk_to_root(struct walk *walk)
 {
+    int fd = walk->wasi->mounts[walk->place->mount].fd;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return ws_errno(errno);
     walk->place->path[0] = '\0';
-    return walk_start(walk, walk->wasi->mounts[walk->place->mount].fd);
+    walk_start(walk, fd, (struct ws_id){ st.st_dev, st.st_ino });
+    return P1_SUCCESS;
 }
 
 static int walk_up(struct walk *walk, const char *rest)
@@ -369,7 +375,7 @@ static int resolve_walk(struct nacre_wasi *wasi, const struct ws_file *base,
 {
     struct walk walk;
     bool done = false;
-    int error;
+    int error = P1_SUCCESS;
 
     walk.wasi = wasi;
     walk.place = place;
@@ -380,9 +386,13 @@ static int resolve_walk(struct nacre_wasi *wasi, const struct ws_file *base,
     memcpy(walk.rest, path, strlen(path) + 1);
     if (walk.guarded)
         ws_guard_look(wasi, place->mount);
-    error = path[0] == '/' ? walk_to_root(&walk) : walk_start(&walk, base->fd);
+    if (path[0] == '/')
+        error = walk_to_root(&walk);
+    else
+        walk_start(&walk, base->fd, base->id);
     while (error == P1_SUCCESS && !done && walk.rest[0] != '\0')
         error = walk_step(&walk, links, &done);
+    place->dir_dev = walk.above[walk.depth].dev;
     if (error != P1_SUCCESS || done)
         return error;
     /* It ended in a directory that has no name of its own here: ".", "..", "a/..". */
@@ -407,6 +417,7 @@ static int place_start(struct ws_place *place, const struct ws_file *base)
     memcpy(place->path, base->path ? base->path : "", length + 1);
     place->mount = base->mount;
     place->exists = false;
+    place->dir_dev = base->id.dev;
     place_move(place, base->fd, false);
     return P1_SUCCESS;
 }
@@ -416,8 +427,6 @@ int ws_resolve(struct nacre_wasi *wasi, const struct ws_file *base, const char *
 {
     const struct ws_mount *mount = &wasi->mounts[base->mount];
     enum quick quick = QUICK_WALK;
-    dev_t dev = base->dev;
-    struct stat st;
     int error = place_start(place, base);
 
     if (error != P1_SUCCESS)
@@ -433,13 +442,9 @@ int ws_resolve(struct nacre_wasi *wasi, const struct ws_file *base, const char *
     }
     if (error != P1_SUCCESS)
         return error;
-    if (place->dir_fd != base->fd) {
-        if (fstat(place->dir_fd, &st) != 0)
-            return ws_errno(errno);
-        dev = st.st_dev;
-    }
-    error = ws_guard_device(wasi, place->mount, place->dir_fd, ".", dev, place->path);
-    if (error == P1_SUCCESS && place->exists && place->st.st_dev != dev)
+    error = ws_guard_device(wasi, place->mount, place->dir_fd, ".", place->dir_dev,
+                            place->path);
+    if (error == P1_SUCCESS && place->exists && place->st.st_dev != place->dir_dev)
         error = ws_guard_device(wasi, place->mount, place->dir_fd, place->name,
                                 place->st.st_dev, place->path);
     return error;

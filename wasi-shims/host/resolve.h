@@ -10,6 +10,7 @@
 struct ws_place {
     uint32_t mount;
     int dir_fd;
+    dev_t dir_dev; /* where that lies */
     bool owns_dir;
     bool slash;   /* the guest wrote one at the end: it must be a directory */
     bool exists;

@@ -113,7 +113,7 @@ enum nacre_status nacre_wasi_begin(struct nacre_wasi *wasi,
     assert(call->deadline_ns != 0);
     wasi->call = *call;
     wasi->traced_bytes = 0;
-    wasi->device_count = 0; /* device numbers are used again after an unmount */
+    wasi->device_count = wasi->device_kept;
     wasi->scratch_bytes = 0;
     wasi->scratch_files = 0;
     wasi->cpu_base_ns = 0;

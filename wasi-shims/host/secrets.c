@@ -223,35 +223,14 @@ int ws_secrets_readdir(struct nacre_wasi *wasi, const union nacre_wasi_cell *cel
 
 /* ---- reading ---- */
 
-static uint64_t left_from(const struct nacre_wasi *wasi, const struct ws_file *file,
-                          uint64_t position)
-{
-    size_t count = secret_of(wasi, file)->count;
-
-    return position < count ? count - position : 0;
-}
-
 int ws_secret_read(struct nacre_wasi *wasi, struct ws_file *file, int64_t offset,
                    struct ws_iov *iov, uint32_t *ret_count)
 {
     const struct nacre_secret_file *secret = secret_of(wasi, file);
     uint64_t at = offset < 0 ? file->position : (uint64_t)offset, begun = at;
-    int error;
+    int error = ws_iov_fill(wasi, iov, secret->bytes, secret->count, &at);
 
-    while ((error = ws_iov_next(wasi, iov)) == P1_SUCCESS && iov->count > 0 &&
-           left_from(wasi, file, at) > 0) {
-        for (int i = 0; i < iov->count; i++) {
-            uint64_t left = left_from(wasi, file, at);
-            size_t count = iov->items[i].iov_len < left ? iov->items[i].iov_len
-                                                        : (size_t)left;
-
-            if (count == 0)
-                break;
-            memcpy(iov->items[i].iov_base, secret->bytes + at, count);
-            at += count;
-        }
-    }
-    if (error != P1_SUCCESS && (at == begun || error == NACRE_WASI_UNWIND))
+    if (error != P1_SUCCESS)
         return error;
     if (offset < 0)
         file->position = at;
@@ -275,5 +254,7 @@ int ws_secret_seek(const struct nacre_wasi *wasi, struct ws_file *file, int64_t 
 
 uint64_t ws_secret_left(const struct nacre_wasi *wasi, const struct ws_file *file)
 {
-    return left_from(wasi, file, file->position);
+    size_t count = secret_of(wasi, file)->count;
+
+    return file->position < count ? count - file->position : 0;
 }

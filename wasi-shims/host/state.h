@@ -43,12 +43,12 @@ struct ws_file {
     uint32_t mount;  /* index, for files and directories; of secrets, mount_count */
     uint32_t stream; /* for WS_OUTPUT: 0 stdout, 1 stderr */
     uint32_t secret; /* for WS_SECRET: index, */
-    uint64_t position; /* and where it is read next */
+    uint64_t position; /* and where it, or stdin that is bytes, is read next */
     bool preopen;
     uint16_t flags;  /* P1_FDFLAG_* */
     uint64_t rights, inheriting;
     uint64_t size_counted; /* in private directories: how far the quota has been paid */
-    dev_t dev;       /* of a directory; 0 until it is known */
+    struct ws_id id; /* of a directory; 0 until it is known */
     char *path;      /* of a directory, canonical, from the mount's root; NULL is "" */
 };
 
@@ -57,10 +57,16 @@ struct ws_mount {
     int fd;              /* config->fd, or the private directory once it is made */
     bool is_private;
     bool guarded;        /* has denied or covered names */
+    struct ws_id id;     /* of what `fd` is, once it is known; never of a private one */
     char name[40];       /* of the private directory in scratch_fd */
 };
 
 #define WS_DEVICES_MAX 16
+
+struct ws_device {
+    dev_t dev;
+    bool allowed;
+};
 
 struct nacre_wasi {
     struct nacre_wasi_config config;
@@ -75,11 +81,9 @@ struct nacre_wasi {
     struct ws_id *held;  /* identities of the denied and covered names, as of now */
     uint32_t held_room;
 
-    struct {
-        dev_t dev;
-        bool allowed;
-    } devices[WS_DEVICES_MAX];
+    struct ws_device devices[WS_DEVICES_MAX];
     uint32_t device_count;
+    uint32_t device_kept; /* the first so many are mounts' own, which their fds hold */
     dev_t dev_dev;       /* the file system at /dev: devtmpfs looks like any tmpfs */
     bool has_dev_dev;
 

@@ -21,6 +21,8 @@ struct nacre_executor_options {
     const char *state_dir;   /* for what stays between runs: boxes, sessions */
     const char *const *protected_paths; /* NULL-terminated: nacre's own directories, denied
                                            to every guest; or NULL */
+    struct nacre_executor *containers; /* level vm: whose engine and boxes it shares; else
+                                          NULL */
     struct nacre_doors *doors; /* what plans with an open network leave by; NULL: none */
     bool in_process;         /* run guests in this process: no jail, no kill */
     uint32_t landlock_min;   /* --require-landlock N; 0: use what there is */
@@ -43,7 +45,7 @@ struct nacre_executor_ops {
 
     /* Complete `features` by those of `wanted` that open() left aside, because finding
      * out costs more than a run.  From several threads. */
-    void (*probe)(struct nacre_executor *executor, uint32_t wanted);
+    void (*probe)(struct nacre_executor *executor, uint64_t wanted);
 
     /*
      * Run `tool` to its end.  NACRE_OK means "the guest ran and `result` says how it
@@ -67,7 +69,7 @@ struct nacre_executor_ops {
 /* First member of every backend's own struct. */
 struct nacre_executor {
     const struct nacre_executor_ops *ops;
-    _Atomic uint32_t features; /* mask of enum nacre_feature; grows by probe() only */
+    _Atomic uint64_t features; /* mask of enum nacre_feature; grows by probe() only */
     struct nacre_mechanism mechanisms[NACRE_MECHANISMS_MAX]; /* its walls, probed */
     _Atomic uint32_t mechanism_count; /* likewise */
 };
@@ -97,6 +99,7 @@ void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool
 extern const struct nacre_executor_ops nacre_wasm_executor;
 extern const struct nacre_executor_ops nacre_process_executor;
 extern const struct nacre_executor_ops nacre_container_executor;
+extern const struct nacre_executor_ops nacre_vm_executor;
 extern const struct nacre_executor_ops nacre_none_executor;
 
 #endif

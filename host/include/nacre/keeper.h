@@ -8,7 +8,7 @@
 
 /*
  * The keeper: the process that owns what stays warm, one for each user and state
- * directory.  It serves the container executor's interface over a socket that only its
+ * directory.  It serves the interface of the executors of containers and machines over a socket that only its
  * user can reach; whoever plans, decides and records stays with the client.
  */
 
@@ -25,6 +25,8 @@ struct nacre_keeper_options {
     const _Atomic int *leaving; /* a signal's number: end everything and leave */
 
     struct nacre_executor *executor; /* runs the commands; borrowed */
+    struct nacre_executor *machines; /* those of level vm, in the same boxes; borrowed;
+                                        NULL: there are none */
     /* As nacre/boxes.h has them, for this executor. */
     void (*list)(struct nacre_executor *executor,
                  bool (*each)(void *data, const struct nacre_box_info *info), void *data);
@@ -52,6 +54,7 @@ nacre_keeper_serve(const struct nacre_keeper_options *options, struct nacre_erro
 /* The container executor, by way of the keeper, which it starts (from the program of its
  * options) when there is none. */
 extern const struct nacre_executor_ops nacre_keeper_executor;
+extern const struct nacre_executor_ops nacre_keeper_vm_executor; /* level vm likewise */
 
 /* What is warm.  NACRE_ERR_NOT_FOUND: there is no keeper, so nothing is. */
 NACRE_MUST_CHECK enum nacre_status

@@ -29,6 +29,9 @@ struct nacre_secret_file {
 
 struct nacre_secret_set;
 
+/* Larger input comes by an fd. */
+#define NACRE_REQUEST_INPUT_MAX ((size_t)256 << 10)
+
 /*
  * One call of a tool.  Everything is borrowed for the length of the call.  Zeroed
  * is a valid request: no arguments, no environment, empty input.
@@ -40,6 +43,8 @@ struct nacre_request {
     const struct nacre_mount_request *mounts;
     uint32_t mount_count;
     int input_fd;         /* the guest's stdin; 0 is the caller's own, -1 is empty */
+    const char *input;    /* level wasm: stdin itself, in place of input_fd; or NULL */
+    size_t input_bytes;   /* of it, at most NACRE_REQUEST_INPUT_MAX */
     uint32_t terminals;   /* bits 0, 1, 2: a guest may take this stream for a terminal */
     int trace_fd;         /* level wasm: receives a JSON line for each host call of the
                              guest; 0: none */
@@ -132,13 +137,15 @@ enum nacre_feature {
                                                 nacre's own filter holds */
     NACRE_FEATURE_DISK_OF_HOST   = 1 << 29, /* a bound on directories of the host's that
                                                a guest writes to: nobody has it */
-    NACRE_FEATURE_GVISOR         = 1 << 30, /* a container with a kernel of its own */
-    NACRE_FEATURE_DISK_OF_SESSION = 1u << 31, /* a bound on a session's own workspace */
+    NACRE_FEATURE_RUNTIME        = 1 << 30, /* the very one that the policy names: gVisor
+                                               in a container, Firecracker in a machine */
+    NACRE_FEATURE_KVM            = 1u << 31, /* a machine that the processor keeps apart */
+    NACRE_FEATURE_DISK_OF_SESSION = 1ull << 32, /* a bound on a session's own workspace */
 };
 const char *nacre_feature_name(enum nacre_feature feature);
 
-/* What an executor of `level` can be asked for; 0 for a level that is not served yet. */
-uint32_t nacre_level_features(enum nacre_level level);
+/* What an executor of `level` can be asked for. */
+uint64_t nacre_level_features(enum nacre_level level);
 
 /* Lines of a policy that a caller may do without, by the name that --waive takes. */
 #define NACRE_WAIVER_MAP(X)                      \
@@ -158,7 +165,9 @@ uint32_t nacre_level_features(enum nacre_level level);
     X(APPARMOR, "apparmor_profile")              \
     X(SELINUX, "selinux_label")                  \
     X(SECCOMP_PROFILE, "seccomp_profile")        \
-    X(TUNNEL_SCAN, "tunnel-scan")
+    X(TUNNEL_SCAN, "tunnel-scan")                \
+    X(KVM, NACRE_WAIVER_EMULATION)
+#define NACRE_WAIVER_EMULATION "emulation" /* also --allow-emulation */
 const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived */
 
 /* A directory that the guest will see. */
@@ -187,7 +196,7 @@ struct nacre_limits {
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
 };
 
-/* What only a container has, settled: defaults filled in, texts owned by the plan. */
+/* What only a container or a machine has, settled: defaults filled in, texts owned by the plan. */
 struct nacre_container {
     char *image;
     char *workdir;
@@ -197,7 +206,7 @@ struct nacre_container {
     char *setup_command;    /* or NULL */
     char *cpuset;           /* or NULL */
     char **tmpfs, **keep_capabilities, **blocked_syscalls, **environment, **ulimits;
-                            /* NULL-terminated; never NULL at level container */
+                            /* NULL-terminated; never NULL at its levels */
     bool read_only_root;
     bool user_namespaces;   /* a browser's own sandbox needs them; no policy can ask */
     uint64_t memory_swap_bytes;      /* memory and swap together; equal to memory unless
@@ -251,12 +260,12 @@ struct nacre_plan {
     enum nacre_injection injection; /* of the request's secrets */
     bool leak_scan;         /* output, traps and records are scanned */
     uint32_t leak_patterns; /* by so many patterns, see nacre/leak.h */
-    uint32_t required; /* mask of enum nacre_feature */
-    uint32_t waivable; /* of those: the caller does without, where they can't be had */
+    uint64_t required; /* mask of enum nacre_feature */
+    uint64_t waivable; /* of those: the caller does without, where they can't be had */
     char *directory;   /* where a native command starts */
     enum nacre_scope scope;
     char *scope_key;   /* whose sandbox it is, when one is kept; NULL for scope run */
-    struct nacre_container container; /* for level container */
+    struct nacre_container container; /* for levels container and vm */
     struct nacre_decision *decisions;
     uint32_t decision_count;
     char **denied_host_paths; /* absolute; for identity checks at the mounts.  Where a mount
@@ -293,13 +302,13 @@ NACRE_MUST_CHECK enum nacre_status nacre_plan_draft(const struct nacre_policy *p
 /* What a plan requires and `features` lacks: the lines of a draft that need it become
  * refusals (WAIVE for what is waived), or for a plan that stays as it is, `ret_denials`
  * receives the refusals. */
-void nacre_plan_settle(struct nacre_plan *draft, uint32_t features);
-void nacre_plan_deny(const struct nacre_plan *plan, uint32_t features,
+void nacre_plan_settle(struct nacre_plan *draft, uint64_t features);
+void nacre_plan_deny(const struct nacre_plan *plan, uint64_t features,
                      struct nacre_result *ret_denials);
 
 /* `plan` as if its policy had never asked for the `waived` features.  A borrowed view:
  * not to be freed, and gone with the plan. */
-struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint32_t waived);
+struct nacre_plan nacre_plan_without(const struct nacre_plan *plan, uint64_t waived);
 
 /* All of it, owned by the caller. */
 NACRE_MUST_CHECK enum nacre_status nacre_plan_copy(const struct nacre_plan *plan,

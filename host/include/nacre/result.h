@@ -112,7 +112,7 @@ struct nacre_result {
     uint32_t denial_count;  /* of those kept */
     uint64_t denials_seen;  /* of those that happened */
     uint32_t mechanism_count;
-    uint32_t waived; /* mask of enum nacre_feature: asked for, not enforced, by the
+    uint64_t waived; /* mask of enum nacre_feature: asked for, not enforced, by the
                         caller's leave; not 0: the run was degraded */
     bool unsandboxed;
     uint32_t egress_count;  /* of those kept */

@@ -91,6 +91,13 @@ expect_status 0
 expect_out "$attack"
 expect_err_has "warning: the input scan says attack: base64-to-shell"
 
+# A tool's arguments are its stdin, though no file holds them.
+run tool call read --policy on.yaml --json-args "{\"path\": \"$attack\"}"
+expect_status 126
+expect_err_has "stdin looks like an attack: base64-to-shell"
+run tool call read --policy off.yaml --json-args "{\"path\": \"$attack\"}" # the control
+expect_err_lacks "attack:"
+
 # What was scanned is what the guest reads, from wherever it comes and however long.
 input=fine run run --policy strict.yaml cat.wat
 expect_status 0
