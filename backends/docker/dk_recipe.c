@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <stddef.h>
 
+#include "nacre/browser.h"
+
 /*
  * The kernel is unpacked, not installed: installing it makes an initial file system that
  * nobody boots.  It is taken out of its packed form (where Linux's boot protocol says that
@@ -26,6 +28,57 @@
     "while read f; do cp $f m/modules/; basename $f >>m/modules/list; done <l; "       \
     "cd m; find modules | cpio -o -H newc >" DK_MACHINE_MODULES "; cd ..; rm -r k m l"
 
+/*
+ * What starts the browser: "headless", "screen" (a window that nobody sees) or "novnc"
+ * (one that port 6080 shows); port 9222 is CDP's.  Never --no-sandbox.  Names of the
+ * loopback take the proxy too, or a page could reach these ports itself.  Of all that is
+ * said the beginning is kept, so that it never reaches the limit of a command's output.
+ */
+#define LINE(text) " \"" text "\""
+#define BROWSER_START                                                                  \
+    LINE("#!/bin/sh -e")                                                               \
+    LINE("export HOME=/tmp/nacre-browser; unset DISPLAY")                              \
+    LINE("mkdir -pm 700 \\$HOME")                                                      \
+    LINE("case \\$1 in")                                                               \
+    LINE("headless) how=--headless=new;;")                                             \
+    LINE("screen | novnc) how=--window-size=1280,800 DISPLAY=:1;;")                    \
+    LINE("*) echo expected headless, screen or novnc >&2; exit 2;;")                   \
+    LINE("esac")                                                                       \
+    LINE("{ if [ \\$DISPLAY ]; then")                                                 \
+    LINE("export DISPLAY; mkdir -pm 1777 /tmp/.X11-unix")                              \
+    LINE("Xvfb :1 -screen 0 1280x800x24 -nolisten tcp -extension GLX & x=\\$!")        \
+    LINE("until [ -S /tmp/.X11-unix/X1 ]; do kill -0 \\$x; sleep .05; done")           \
+    LINE("fi")                                                                         \
+    LINE("if [ \\$1 = novnc ]; then")                                                  \
+    LINE("x11vnc -localhost -rfbport 5900 -forever -shared -nopw -quiet &")            \
+    LINE("x=\\\"\\$x \\$!\\\"")                                                        \
+    LINE("python3 -W ignore -m websockify --web /usr/share/novnc 127.0.0.1:6080"       \
+         " 127.0.0.1:5900 &")                                                          \
+    LINE("x=\\\"\\$x \\$!\\\"")                                                        \
+    LINE("fi")                                                                         \
+    LINE("/usr/lib/chromium/chromium \\$how --user-data-dir=\\$HOME --disable-gpu"       \
+         " --remote-debugging-port=9222 --no-first-run --no-default-browser-check"     \
+         " --disable-dev-shm-usage --disable-breakpad --disable-background-networking" \
+         " --proxy-server=http://127.0.0.1:3128"                                       \
+         " \\\"--proxy-bypass-list=<-loopback>\\\" about:blank ||")                      \
+    LINE("echo chromium left with \\$?")                                               \
+    LINE("[ -z \\\"\\$x\\\" ] || kill \\$x; } 2>&1 | { head -c 65536; cat >/dev/null; }")
+
+/*
+ * noVNC and websockify are unpacked, not installed: they would bring Node.js and NumPy,
+ * which nothing here uses.  Without a GPU nobody loads Mesa's drivers nor LLVM, which is
+ * larger than all of Xvfb.
+ */
+#define BROWSER_PACKAGES \
+    "ca-certificates chromium fonts-dejavu-core python3 x11vnc xvfb"
+#define BROWSER_SCRIPT                                                                 \
+    "cd /tmp; apt-get download novnc python3-websockify; "                             \
+    "for f in *.deb; do dpkg-deb -x $f /; rm $f; done; "                               \
+    "cd /usr/lib/*-linux-gnu; rm -rf dri libLLVM* libz3.so* perl; cd /usr/share; "     \
+    "rm -rf doc icons locale man perl; cd ..; rm -f lib/chromium/libVkLayer*; "        \
+    "printf \"%s\\n\"" BROWSER_START " >local/bin/nacre-browser; "                     \
+    "chmod 755 local/bin/nacre-browser"
+
 const struct dk_recipe *dk_recipe(enum nacre_image image)
 {
     static const struct dk_recipe recipes[NACRE_IMAGE_COUNT] = {
@@ -35,6 +88,8 @@ const struct dk_recipe *dk_recipe(enum nacre_image image)
         [NACRE_IMAGE_VM] = { NACRE_VM_IMAGE,
                              "cpio kmod qemu-system-x86 squashfs-tools xz-utils",
                              MACHINE_SCRIPT },
+        [NACRE_IMAGE_BROWSER] = { NACRE_BROWSER_IMAGE,
+                                  BROWSER_PACKAGES, BROWSER_SCRIPT },
     };
 
     assert(image < NACRE_IMAGE_COUNT);

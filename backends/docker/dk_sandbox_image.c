@@ -23,7 +23,7 @@
 #define GRACE_MS 2000
 #define LAST 400 /* bytes of a program's complaint */
 #define TAR_BLOCK 512
-#define SCRIPT_MAX 2048 /* with its packages and what runs it */
+#define SCRIPT_MAX 4096 /* with its packages and what runs it */
 
 static const char only_base[] = "FROM " BASE "\n";
 
@@ -37,7 +37,7 @@ static enum nacre_status make_context(const char *dockerfile, int *ret_fd,
 {
     NACRE_AUTO(nacre_fd_guard) int fd = memfd_create("nacre-context", MFD_CLOEXEC);
     size_t count = strlen(dockerfile);
-    char tar[8 * TAR_BLOCK] = "Dockerfile";
+    char tar[16 * TAR_BLOCK] = "Dockerfile";
     unsigned sum = 0;
 
     if (count > sizeof(tar) - 3 * TAR_BLOCK)

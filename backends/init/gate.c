@@ -336,6 +336,11 @@ nfds_t gate_poll(struct gate *gate, const struct outbox *out, struct pollfd *ret
     bool lets_in = outbox_may_answer(out) && !gate->is_full && has_room(gate);
     nfds_t count = AT_LISTENERS + DOORWAY_COUNT;
 
+    /* The kernel takes no more places than a process may have fds. */
+    gate->is_polled = gate->names_fd >= 0 || gate->listeners[DOORWAY_PROXY] >= 0 ||
+                      gate->count > 0;
+    if (!gate->is_polled)
+        return 0;
     ret_fds[0] = (struct pollfd){ .fd = -1 };
     ret_fds[AT_NAMES] = (struct pollfd){ .fd = gate->names ? gate->names_fd : -1,
                                          .events = POLLIN };
@@ -357,7 +362,7 @@ nfds_t gate_poll(struct gate *gate, const struct outbox *out, struct pollfd *ret
 
 void gate_move(struct gate *gate, struct outbox *out, const struct pollfd *fds)
 {
-    if (fds[AT_NAMES].revents)
+    if (gate->is_polled && fds[AT_NAMES].revents)
         names_serve(gate->names_fd, gate->names);
     for (size_t i = 0; i < gate->count; i++) {
         struct gate_connection *connection = &gate->connections[i];
@@ -370,7 +375,8 @@ void gate_move(struct gate *gate, struct outbox *out, const struct pollfd *fds)
     }
     for (size_t i = gate->count; i-- > 0;)
         say_closed(gate, &gate->connections[i], out);
-    for (enum doorway_kind kind = DOORWAY_PROXY; kind <= DOORWAY_TLS; kind++)
+    for (enum doorway_kind kind = DOORWAY_PROXY; gate->is_polled && kind <= DOORWAY_TLS;
+         kind++)
         for (int i = 0; i < ACCEPTS_MAX && fds[AT_LISTENERS + kind].revents; i++)
             if (!let_in(gate, kind, out))
                 break;

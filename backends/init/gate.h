@@ -32,6 +32,7 @@ struct gate {
     const char *const *names; /* NULL: no name server */
     int names_fd;
     int listeners[DOORWAY_COUNT]; /* -1: none */
+    bool is_polled; /* it has places in the poll set */
     bool is_full; /* no fd was to be had, until one is closed */
     size_t count; /* of the connections below: none in use is beyond */
     struct gate_connection connections[GATE_CONNECTIONS];

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "boxes.h"
+#include "nacre/browser.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "report.h"

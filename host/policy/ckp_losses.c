@@ -152,9 +152,6 @@ enum nacre_status nacre_losses_of_policy(const struct nacre_policy *policy,
         status = nacre_loss_add(losses, "container.read_only_root",
                                 container->read_only_root.place, err, "%s",
                                 container->read_only_root.on ? "true" : "false");
-    if (status == NACRE_OK && policy->user_namespaces)
-        status = nacre_loss_add(losses, "container.user_namespaces", policy->level_place,
-                                err, "a browser's policy: no other may have them");
     if (status == NACRE_OK && policy->filesystem.denied_inside &&
         policy->filesystem.denied_paths.count > 0)
         status = nacre_loss_add(losses, "filesystem.denied_inside",
@@ -164,5 +161,8 @@ enum nacre_status nacre_losses_of_policy(const struct nacre_policy *policy,
     for (size_t i = 0; i < NACRE_COUNT(lists) && status == NACRE_OK; i++)
         status =
             lose_rules(lists[i].key, lists[i].rules, lists[i].names_only, losses, err);
+    if (status == NACRE_OK && policy->user_namespaces)
+        status = nacre_loss_add(losses, "container.user_namespaces", policy->level_place,
+                                err, "a browser's policy: no other may have them");
     return status;
 }

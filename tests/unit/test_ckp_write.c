@@ -299,6 +299,8 @@ static void set_everything(struct nacre_policy *policy)
     set_rules(&container->ulimits, "nofile=1:2", 20);
     set_rules(&policy->network.resolvers, "1.1.1.1", 21);
     set_rules(&policy->network.fixed_hosts, "a=127.0.0.1", 22);
+    policy->user_namespaces = true;
+    policy->level_place = (struct nacre_place){ 23, 3 };
 }
 
 static void every_setting_that_ckp_lacks_is_reported_once_with_its_place(void **state)
@@ -313,6 +315,7 @@ static void every_setting_that_ckp_lacks_is_reported_once_with_its_place(void **
         "container.keep_capabilities[0]",
         "container.blocked_syscalls[0]", "container.environment[0]",
         "container.ulimits[0]", "network.resolvers[0]", "network.fixed_hosts[0]",
+        "container.user_namespaces",
     };
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf text = NACRE_BUF(65536);

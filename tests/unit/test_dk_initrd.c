@@ -88,11 +88,24 @@ static void no_modules_are_no_machine(void **state)
 {
     NACRE_AUTO(nacre_fd_guard) int in = memfd_with("", 0);
     NACRE_AUTO(nacre_fd_guard) int out = memfd_with("", 0);
+    NACRE_AUTO(nacre_fd_guard) int unreadable = open("/dev/null", O_WRONLY | O_CLOEXEC);
     struct nacre_error err;
 
     (void)state;
     assert_int_equal(dk_initrd_write(in, out, &err), NACRE_ERR_UNAVAILABLE);
-    assert_int_equal(dk_initrd_write(-1, out, &err), NACRE_ERR_IO);
+    assert_int_equal(dk_initrd_write(unreadable, out, &err), NACRE_ERR_IO);
+}
+
+/* Whoever boots lays them behind it: then it ends where an archive may begin. */
+static void modules_may_come_later(void **state)
+{
+    NACRE_AUTO(nacre_fd_guard) int out = memfd_with("", 0);
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(dk_initrd_write(-1, out, &err), NACRE_OK);
+    assert_int_equal(lseek(out, 0, SEEK_END) % 4, 0);
+    assert_true((size_t)lseek(out, 0, SEEK_END) > nacre_init_image_size);
 }
 
 static void endless_modules_have_an_end(void **state)
@@ -120,6 +133,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(init_comes_first_and_the_modules_after_it),
         cmocka_unit_test(no_modules_are_no_machine),
+        cmocka_unit_test(modules_may_come_later),
         cmocka_unit_test(endless_modules_have_an_end),
         cmocka_unit_test(a_full_disk_is_told),
     };

@@ -159,6 +159,18 @@ static void a_terminal_stays_with_its_own_process(void **state)
     assert_string_equal(result->output.bytes, "typed\n");
 }
 
+/* Its sandbox is another process's. */
+static void nobody_dials_into_a_sandbox_of_the_keepers(void **state)
+{
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    const struct nacre_request request = { .input_fd = -1, .dial_fd = 1 };
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(run(say, &request, &result, &err), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "connections into a sandbox"));
+}
+
 static void a_failure_is_told_as_it_was(void **state)
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
@@ -546,6 +558,7 @@ int main(void)
         WITH_KEEPER(input_is_handed_over),
         WITH_KEEPER(a_terminal_stays_with_its_own_process),
         WITH_KEEPER(a_failure_is_told_as_it_was),
+        WITH_KEEPER(nobody_dials_into_a_sandbox_of_the_keepers),
         WITH_KEEPER(the_executor_gets_what_the_client_knows),
         WITH_KEEPER(a_cancelled_run_ends_alone),
         WITH_KEEPER(a_run_under_a_standing_cancel_ends_at_once),

@@ -95,6 +95,7 @@ static void a_container_has_these_defaults(void **state)
     container = &plan->container;
     assert_string_equal(container->image, NACRE_DEFAULT_IMAGE);
     assert_true(container->read_only_root);
+    assert_false(container->user_namespaces);
     assert_int_equal(container->memory_swap_bytes, 64 << 20);
     assert_string_equal(container->tmpfs[0], "/tmp:size=67108864,mode=1777");
     assert_null(container->tmpfs[1]);
@@ -413,6 +414,38 @@ static void at_another_level_none_of_it_is_passed_over(void **state)
     }
 }
 
+/* By the code that compiles its policy: no dialect has a word for it. */
+static void a_browser_alone_has_namespaces(void **state)
+{
+    static const char *const levels[] = { "container", "process", "wasm" };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(levels); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_in(levels[i], NULL);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plain = NULL;
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        const struct nacre_request request = { 0 };
+        enum nacre_status status;
+        struct nacre_error err;
+
+        assert_false(policy->user_namespaces);
+        assert_int_equal(nacre_plan_make(policy, &request, &plain, denials, &err),
+                         NACRE_OK);
+        assert_false(plain->container.user_namespaces);
+        policy->user_namespaces = true;
+        status = nacre_plan_make(policy, &request, &plan, denials, &err);
+        assert_int_equal(status, i == 0 ? NACRE_OK : NACRE_ERR_UNAVAILABLE);
+        if (i > 0) {
+            assert_string_equal(denials->denials[0].rule, "container.user_namespaces");
+            continue;
+        }
+        assert_true(plan->container.user_namespaces);
+        assert_memory_not_equal(&plan->digest, &plain->digest, sizeof(plan->digest));
+    }
+}
+
 static void a_request_names_an_image_only_where_the_policy_names_none(void **state)
 {
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
@@ -470,6 +503,7 @@ int main(void)
         cmocka_unit_test(gvisor_is_planned_with_its_own_walls),
         cmocka_unit_test(what_gvisor_would_take_and_not_do_is_refused),
         cmocka_unit_test(at_another_level_none_of_it_is_passed_over),
+        cmocka_unit_test(a_browser_alone_has_namespaces),
         cmocka_unit_test(a_request_names_an_image_only_where_the_policy_names_none),
         cmocka_unit_test(container_planning_survives_every_allocation_failure),
     };

@@ -82,8 +82,12 @@ static void two_policies_of_one_file_never_share_a_plan(void **state)
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *shell = policy_of(OPEN);
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *files = policy_of(LEVEL("wasm"));
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *other = policy_of(OPEN);
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *box =
+        policy_of(LEVEL("container"));
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *browser =
+        policy_of(LEVEL("container"));
     NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
-    const struct nacre_policy *policies[] = { shell, files, other };
+    const struct nacre_policy *policies[] = { shell, files, other, box, browser };
     const struct nacre_plan *plans[NACRE_COUNT(policies)];
     struct nacre_request request = { 0 };
     struct nacre_plans *kept = NULL;
@@ -92,6 +96,7 @@ static void two_policies_of_one_file_never_share_a_plan(void **state)
     (void)state;
     files->digest = shell->digest;
     other->name[0] = 'o';
+    browser->user_namespaces = true;
     assert_int_equal(nacre_result_new(&denials, &err), NACRE_OK);
     assert_int_equal(nacre_plans_new(&kept, &err), NACRE_OK);
     for (size_t i = 0; i < NACRE_COUNT(policies); i++) {
@@ -101,6 +106,8 @@ static void two_policies_of_one_file_never_share_a_plan(void **state)
         assert_int_equal(plans[i]->level, policies[i]->level);
     }
     assert_ptr_not_equal(plans[0], plans[2]);
+    assert_false(plans[3]->container.user_namespaces);
+    assert_true(plans[4]->container.user_namespaces);
     for (size_t i = 0; i < NACRE_COUNT(policies); i++)
         nacre_plans_put(kept, plans[i]);
     nacre_plans_free(kept);

@@ -51,7 +51,8 @@ nacre_boxes_read(const char *state_dir,
  * another is given, and what it is. */
 #define NACRE_IMAGE_MAP(X)                                                  \
     X(SANDBOX, "sandbox", NACRE_DEFAULT_IMAGE, "what commands run in")      \
-    X(VM, "vm", NACRE_VM_IMAGE, "QEMU and a kernel, for level vm")
+    X(VM, "vm", NACRE_VM_IMAGE, "QEMU and a kernel, for level vm")          \
+    X(BROWSER, "browser", NACRE_BROWSER_IMAGE, "Chromium, with noVNC")
 enum nacre_image {
 #define X(id, word, tag, about) NACRE_IMAGE_##id,
     NACRE_IMAGE_MAP(X)

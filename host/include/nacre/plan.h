@@ -77,6 +77,8 @@ struct nacre_request {
                                                 and is what the call is about: recorded
                                                 with the arguments; or NULL */
 
+    bool refused; /* nacre_session_enter() found so: it is not run, whatever has changed */
+
     /* Filled in by nacre_run(), for planning and for executors; a caller's is ignored. */
     const struct nacre_secret_set *granted;
     const struct nacre_secret_file *secret_files;
