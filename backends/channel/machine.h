@@ -61,7 +61,8 @@ struct init_machine {
     uint64_t layer_bytes;
     uint64_t memory_bytes_max, processes_max; /* cgroup v2 of the machine's own kernel, of
                                                  all that is not init; 0: no limit */
-    uint64_t unix_ms; /* the time of day; a machine may have no clock */
+    uint64_t unix_ms; /* the time of day: a machine whose clock is behind it, or that has
+                         none, goes by it */
     const struct machine_mount *mounts; /* outer before inner */
     uint64_t mount_count;
 };

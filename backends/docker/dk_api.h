@@ -194,6 +194,15 @@ NACRE_MUST_CHECK enum nacre_status dk_container_remove(struct dk_client *client,
                                                        uint64_t deadline_ns,
                                                        struct nacre_error *err);
 
+/*
+ * Its file system as a tar, to `fd` (a pipe or a file) as it comes, without what is mounted.
+ * Ask it of a container that never ran: then nothing in it can have moved meanwhile.
+ */
+NACRE_MUST_CHECK enum nacre_status dk_container_export(struct dk_client *client,
+                                                       const char *container, int fd,
+                                                       uint64_t deadline_ns,
+                                                       struct nacre_error *err);
+
 /* Until it does not run; its exit status (128 + N for a signal). */
 NACRE_MUST_CHECK enum nacre_status dk_container_wait(struct dk_client *client,
                                                      const char *container,

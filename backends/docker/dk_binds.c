@@ -296,23 +296,32 @@ static enum nacre_status fill(const struct dk_binds_input *input, struct dk_bind
     return status == NACRE_OK ? cover_image(binds, input, err) : status;
 }
 
+static enum nacre_status add_own(struct dk_binds *binds, const struct dk_extra *own,
+                                 struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open(own->path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "a file of nacre's own is gone: %.300s",
+                          own->path);
+    return add(binds, own->path, own->target, own->writable, fd, err);
+}
+
 enum nacre_status dk_binds_open(const struct dk_binds_input *input,
                                 struct dk_binds *ret_binds, struct nacre_error *err)
 {
     NACRE_AUTO(dk_binds_clear) struct dk_binds binds = { 0 };
-    NACRE_AUTO(nacre_fd_guard) int init_fd = -1;
+    const struct dk_extra init = { input->init_path, DK_INIT_TARGET, false };
     enum nacre_status status;
 
     binds.mounts = calloc(1, sizeof(*binds.mounts));
     if (!binds.mounts)
         return nacre_fail(err, NACRE_ERR_MEMORY, "mounts");
     status = fill(input, &binds, err);
-    if (status != NACRE_OK)
-        return status;
-    init_fd = open(input->init_path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-    if (init_fd < 0)
-        return nacre_fail(err, NACRE_ERR_IO, "the file with nacre's init is gone");
-    status = add(&binds, input->init_path, DK_INIT_TARGET, false, init_fd, err);
+    if (status == NACRE_OK)
+        status = add_own(&binds, &init, err);
+    for (size_t i = 0; i < input->extra_count && status == NACRE_OK; i++)
+        status = add_own(&binds, &input->extra[i], err);
     if (status != NACRE_OK)
         return status;
     binds.covered[binds.covered_count] = NULL;

@@ -23,6 +23,12 @@ struct dk_binds {
     size_t text_count, text_room;
 };
 
+/* Of nacre's own, beside init: no mount of a plan's, and so judged by nobody. */
+struct dk_extra {
+    const char *path, *target;
+    bool writable;
+};
+
 struct dk_binds_input {
     const struct nacre_plan *plan;
     const char *const *protected_paths;
@@ -33,6 +39,8 @@ struct dk_binds_input {
     struct dk_known *known; /* what of the plan's denied_root is there, and what not */
     uint32_t uid, gid;
     const char *home;      /* the caller's; may be NULL */
+    const struct dk_extra *extra;
+    size_t extra_count;
 };
 
 /* NACRE_ERR_NOT_RUNNABLE names the mount that can't be. */

@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "dk_gvisor.h"
+#include "dk_machine.h"
 #include "dk_readback.h"
 #include "dk_report.h"
+#include "dk_vm.h"
 #include "nt_door.h"
 #include "nt_start.h"
 #include "seccomp_program.h"
@@ -23,6 +25,7 @@
 #define START_MS 60000
 #define GVISOR_START_MS 15000 /* on a platform that does not work it may spin for ever */
 #define REPORT_MS 20000
+#define BOOT_MS 60000 /* of a machine; an emulated one takes ten seconds */
 #define END_MS 30000
 
 #define BEAT_MS_MAX 5000
@@ -37,6 +40,7 @@ struct dk_box {
     char name[DK_NAME];
     struct nacre_digest made_of;
     struct nt_box *box;
+    struct dk_vm *vm; /* the machine in it; else NULL */
     struct dk_group *group; /* gVisor's, on the host; else NULL */
     uint64_t started_s;     /* since 1970 */
     pthread_mutex_t turn; /* of commands that can't run at once: see take_turn() */
@@ -73,7 +77,7 @@ static const struct nt_stream_ops stream_ops = {
 
 static bool is_gvisor(const struct dk_box *box)
 {
-    return box->parts.plan->runtime == NACRE_RUNTIME_GVISOR;
+    return box->parts.kernel == DK_KERNEL_GVISOR;
 }
 
 /* Attached before the start, so that nothing that init says is missed. */
@@ -169,11 +173,26 @@ static void told_clear(struct told *told)
     nt_door_names_clear(&told->names);
 }
 
-static enum nacre_status tell(const struct dk_box *box, const struct dk_report *report,
+/* Where the kernel of these parts counts its kills for memory. */
+static const char *oom_file(const struct dk_parts *parts)
+{
+    switch (parts->kernel) {
+    case DK_KERNEL_GVISOR: return "";
+    case DK_KERNEL_MACHINE: return MACHINE_OOM_FILE;
+    case DK_KERNEL_HOSTS:
+    case DK_KERNEL_KATA:
+        break;
+    }
+    return parts->site->is_cgroup2 ? "/sys/fs/cgroup/memory.events"
+                                   : "/sys/fs/cgroup/memory/memory.oom_control";
+}
+
+static enum nacre_status tell(const struct dk_parts *parts, const struct dk_report *report,
                               struct told *told, struct nacre_error *err)
 {
-    const struct dk_binds *binds = &box->parts.binds;
-    char *const *blocked = box->parts.plan->container.blocked_syscalls;
+    const struct dk_binds *binds = &parts->binds;
+    char *const *blocked = parts->plan->container.blocked_syscalls;
+    bool gvisor = parts->kernel == DK_KERNEL_GVISOR;
     size_t blocked_count = 0;
     enum nacre_status status = NACRE_OK;
 
@@ -189,27 +208,70 @@ static enum nacre_status tell(const struct dk_box *box, const struct dk_report *
     for (size_t i = 0; i < binds->covered_count; i++)
         told->masks[i].path = binds->covered[i];
     if (status == NACRE_OK)
-        status = nt_door_names_make(box->parts.plan, &told->names, err);
+        status = nt_door_names_make(parts->plan, &told->names, err);
     told->config = (struct init_config){
         .beat_ms_max = BEAT_MS_MAX,
-        .commands_max = is_gvisor(box) ? 1 : COMMANDS_MAX, /* see take_turn() */
-        .capabilities_kept = dk_parts_capabilities(&box->parts),
+        .commands_max = gvisor ? 1 : COMMANDS_MAX, /* see take_turn() */
+        .capabilities_kept = dk_parts_capabilities(parts),
         .landlock_none = true,
-        .oom_file = is_gvisor(box) ? ""
-                    : box->parts.site->is_cgroup2
-                        ? "/sys/fs/cgroup/memory.events"
-                        : "/sys/fs/cgroup/memory/memory.oom_control",
+        .oom_file = oom_file(parts),
         .filter = told->filter->code,
         .filter_bytes = told->filter->count * sizeof(told->filter->code[0]),
         .masks = told->masks,
         .mask_count = binds->covered_count,
-        .carries = nt_door_is_planned(box->parts.plan),
+        .carries = nt_door_is_planned(parts->plan),
         .names = (const char *const *)told->names.names,
         .name_count = told->names.count,
         .questions = report->questions,
         .question_count = report->question_count,
     };
     return status;
+}
+
+static enum nacre_status boot_words(const struct dk_box *box,
+                                    struct dk_machine_words *ret_words,
+                                    struct nacre_error *err)
+{
+    const struct dk_parts *inside = box->parts.inside;
+    const struct dk_machine_boot boot = {
+        .shares = &inside->binds,
+        .ram_bytes = dk_machine_ram(inside->plan),
+        .processors = dk_machine_processors(inside->plan, box->parts.kvm),
+        .emulated = !box->parts.kvm,
+        .processor_khz = dk_machine_khz(),
+        .has_disk = true,
+    };
+
+    return dk_machine_words_make(&boot, ret_words, err);
+}
+
+/* The machine in the container that is there: its own init, its own report. */
+static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
+                              struct nacre_error *err)
+{
+    const struct dk_parts *inside = box->parts.inside;
+    NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
+    NACRE_AUTO(told_clear) struct told told = { 0 };
+    NACRE_AUTO(dk_machine_order_clear) struct dk_machine_order machine = { 0 };
+    NACRE_AUTO(dk_machine_words_clear) struct dk_machine_words words = { 0 };
+    struct dk_vm_order order = { .around = box->box, .machine = &machine.machine,
+                                 .config = &told.config, .cancelled = cancelled };
+    enum nacre_status status = dk_report_make(inside, &report, err);
+
+    if (status == NACRE_OK)
+        status = tell(inside, &report, &told, err);
+    if (status == NACRE_OK)
+        status = dk_machine_order_make(inside, &machine, err);
+    if (status == NACRE_OK)
+        status = boot_words(box, &words, err);
+    if (status != NACRE_OK)
+        return status;
+    order.words = (const char *const *)words.items;
+    order.deadline_ns = dk_within_ms(BOOT_MS);
+    status = dk_vm_open(&order, &box->vm, err);
+    return status == NACRE_OK
+               ? dk_report_judge(&report, inside, dk_vm_box(box->vm), NULL, err)
+               : nacre_fail_context(err, "the machine does not come up");
 }
 
 /* *ret_again: what init said about the image asks for another container. */
@@ -222,7 +284,7 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
     enum nacre_status status = dk_report_make(&box->parts, &report, err);
 
     if (status == NACRE_OK)
-        status = tell(box, &report, &told, err);
+        status = tell(&box->parts, &report, &told, err);
     if (status == NACRE_OK)
         status = start(box, &stream, err);
     if (status == NACRE_OK)
@@ -235,6 +297,8 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
         status = dk_report_judge(&report, &box->parts, box->box, box->group, err);
     if (status == NACRE_OK)
         status = dk_report_learn(&box->parts, box->box, ret_again, err);
+    if (status == NACRE_OK && box->parts.inside)
+        status = boot(box, cancelled, err);
     return status;
 }
 
@@ -250,7 +314,7 @@ static enum nacre_status label(json_t *body, const struct dk_box *box,
         { DK_OWNER_LABEL, uid },
         { DK_TOKEN_LABEL, dk_owner_token(box->parts.site->owner) },
         { DK_SCOPE_LABEL, scope_key ? scope_key : "" },
-        { DK_IMAGE_LABEL, box->parts.plan->container.image },
+        { DK_IMAGE_LABEL, dk_parts_inner(&box->parts)->plan->container.image },
         { DK_CONFIG_LABEL, nacre_digest_hex(&box->made_of, hex) },
         { DK_CREATED_LABEL, created },
     };
@@ -285,11 +349,13 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     return status == NACRE_OK ? meet(box, asked->cancelled, ret_again, err) : status;
 }
 
-/* The channel first, then the container: a stream that nobody reads blocks the engine. */
+/* The channels first, then the container: a stream that nobody reads blocks the engine. */
 static void end(struct dk_box *box)
 {
     struct nacre_error ignored;
 
+    dk_vm_free(box->vm);
+    box->vm = NULL;
     nt_box_free(box->box);
     box->box = NULL;
     dk_group_free(box->group);
@@ -304,13 +370,18 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
                               struct dk_box **ret_box, struct nacre_error *err)
 {
     NACRE_AUTO(dk_box_guard) struct dk_box *box = calloc(1, sizeof(*box));
+    const struct dk_parts_input input = { .site = site, .plan = order->plan,
+                                          .extra = order->extra,
+                                          .extra_count = order->extra_count,
+                                          .kvm = order->kvm,
+                                          .cancelled = order->cancelled };
     enum nacre_status status;
     bool again = false;
 
     if (!box)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
     (void)pthread_mutex_init(&box->turn, NULL);
-    status = dk_parts_open(site, order->plan, order->cancelled, &box->parts, err);
+    status = dk_parts_open(&input, &box->parts, err);
     if (status == NACRE_OK)
         status = make(box, order, &again, err);
     if (status == NACRE_OK && again) {
@@ -330,7 +401,8 @@ enum nacre_status dk_box_digest(struct dk_site *site, const struct nacre_plan *p
 {
     NACRE_AUTO(dk_parts_clear) struct dk_parts parts = { 0 };
     NACRE_AUTO(dk_json_guard) json_t *body = NULL;
-    enum nacre_status status = dk_parts_open(site, plan, NULL, &parts, err);
+    const struct dk_parts_input input = { .site = site, .plan = plan };
+    enum nacre_status status = dk_parts_open(&input, &parts, err);
     struct dk_order order;
 
     if (status != NACRE_OK)
@@ -481,6 +553,12 @@ static void missed_turn(const struct nacre_request *request, const _Atomic int *
                    number ? "cancelled" : "its time ran out");
 }
 
+/* To the init that runs commands. */
+static struct nt_box *channel_of(const struct dk_box *box)
+{
+    return box->vm ? dk_vm_box(box->vm) : box->box;
+}
+
 static enum nacre_status run_with_door(struct dk_box *box, struct nt_door *door,
                                        struct nt_command *command,
                                        struct nacre_result *result,
@@ -499,7 +577,7 @@ static enum nacre_status run_with_door(struct dk_box *box, struct nt_door *door,
                                    command->start.wall_ms_max * NACRE_NS_PER_MS,
                                err);
     if (status == NACRE_OK)
-        status = nt_box_run(box->box, command, result, err);
+        status = nt_box_run(channel_of(box), command, result, err);
     return nt_door_end(door, status, result, err);
 }
 
@@ -528,6 +606,25 @@ static enum nacre_status judge_death(const struct dk_box *box, uint64_t kills_be
     return NACRE_OK;
 }
 
+/* A machine that ends under a command: how, and whether it was for memory. */
+static enum nacre_status judge_machine(const struct dk_box *box, enum nacre_status status,
+                                       struct nacre_result *result,
+                                       struct nacre_error *err)
+{
+    bool for_memory = false;
+
+    if (!box->vm || status != NACRE_ERR_IO)
+        return status;
+    dk_vm_tell_end(box->vm, &for_memory, err);
+    if (!for_memory)
+        return status;
+    result->outcome = NACRE_OUTCOME_OUT_OF_MEMORY;
+    result->usage.memory_refused = true;
+    (void)snprintf(result->reason, sizeof(result->reason),
+                   "the kernel killed the whole machine for memory");
+    return NACRE_OK;
+}
+
 /* `door` is closed where the plan lets nothing out. */
 static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
                              const struct nacre_request *request, struct nt_door *door,
@@ -538,15 +635,17 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
     enum nacre_status status;
 
     if (!nt_door_is_planned(plan) && !is_gvisor(box) && request->dial_fd <= 0)
-        return nt_box_run(box->box, command, result, err);
+        return judge_machine(box, nt_box_run(channel_of(box), command, result, err),
+                             result, err);
     if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {
         missed_turn(request, command->cancelled, result);
         return NACRE_OK;
     }
     status = nt_door_is_planned(plan)
                  ? run_with_door(box, door, command, result, err)
-                 : nt_box_run(box->box, command, result, err);
+                 : nt_box_run(channel_of(box), command, result, err);
     (void)pthread_mutex_unlock(&box->turn);
+    status = judge_machine(box, status, result, err);
     return box->group ? judge_death(box, kills, status, result) : status;
 }
 
@@ -592,15 +691,21 @@ enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
     return run(box, plan, request, &door, &command, result, err);
 }
 
+struct nt_box *dk_box_channel(struct dk_box *box)
+{
+    return box->box;
+}
+
+/* Around a machine, QEMU's own thread does it. */
 bool dk_box_beat(struct dk_box *box)
 {
-    return nt_box_beat(box->box);
+    return nt_box_beat(channel_of(box));
 }
 
 bool dk_box_is_spent(struct dk_box *box)
 {
     char reason[128];
 
-    return nt_box_is_spent(box->box) ||
+    return nt_box_is_spent(box->box) || nt_box_is_spent(channel_of(box)) ||
            nt_masks_changed(box->parts.binds.masks, reason, sizeof(reason));
 }

@@ -1,6 +1,7 @@
 #ifndef DK_BOX_H
 #define DK_BOX_H
 
+#include "dk_binds.h"
 #include "dk_site.h"
 #include "nt_box.h"
 
@@ -19,6 +20,9 @@ struct dk_box_order {
     const struct nacre_plan *plan;
     const char *scope_key; /* for the label; NULL: it is for one run */
     const char *name;      /* NULL: one that nobody else has */
+    const struct dk_extra *extra; /* to be bound too; outlive the box */
+    size_t extra_count;
+    bool kvm; /* the container has KVM's device */
     const _Atomic int *cancelled;
 };
 
@@ -56,6 +60,9 @@ NACRE_MUST_CHECK enum nacre_status dk_box_run(struct dk_box *box,
                                               const _Atomic int *cancelled,
                                               struct nacre_result *result,
                                               struct nacre_error *err);
+
+/* To the init of the container itself, for a command of nacre's own. */
+struct nt_box *dk_box_channel(struct dk_box *box);
 
 bool dk_box_beat(struct dk_box *box);      /* as nt_box_beat() */
 bool dk_box_is_spent(struct dk_box *box);  /* or what it shows of the host has changed */

@@ -1,13 +1,22 @@
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dk_client.h"
 #include "dk_name.h"
 #include "nacre/text.h"
 
 #define PATH 320 /* with a name or an id in it */
+
+struct dk_export {
+    int fd;
+    uint64_t deadline_ns;
+};
 
 enum nacre_status dk_check_container(const char *container, struct nacre_error *err)
 {
@@ -160,6 +169,44 @@ enum nacre_status dk_container_remove(struct dk_client *client, const char *cont
         (void)nanosleep(&pause, NULL);
     }
     return status;
+}
+
+/* Whoever reads it may stand still: the deadline holds here too. */
+static enum nacre_status write_out(void *data, const char *bytes, size_t count,
+                                   struct nacre_error *err)
+{
+    const struct dk_export *out = data;
+
+    while (count > 0) {
+        struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
+        ssize_t put;
+
+        if (nacre_clock_ns() >= out->deadline_ns)
+            return nacre_fail(err, NACRE_ERR_TIMEOUT, "nobody takes it in time");
+        if (poll(&ready, 1, dk_left_ms(out->deadline_ns)) <= 0)
+            continue;
+        put = write(out->fd, bytes, count < PIPE_BUF ? count : PIPE_BUF);
+        if (put < 0 && errno != EINTR && errno != EAGAIN)
+            return nacre_fail(err, NACRE_ERR_IO, "can't write it");
+        bytes += put > 0 ? put : 0;
+        count -= put > 0 ? (size_t)put : 0;
+    }
+    return NACRE_OK;
+}
+
+enum nacre_status dk_container_export(struct dk_client *client, const char *container,
+                                      int fd, uint64_t deadline_ns,
+                                      struct nacre_error *err)
+{
+    char path[PATH];
+    struct dk_export out = { fd, deadline_ns };
+    const struct dk_request request = { .doing = "exporting the container",
+                                        .method = "GET", .path = path,
+                                        .deadline_ns = deadline_ns, .sink = write_out,
+                                        .sink_data = &out };
+    enum nacre_status status = container_path(container, "/export", path, err);
+
+    return status == NACRE_OK ? dk_call(client, &request, 0, err) : status;
 }
 
 enum nacre_status dk_container_wait(struct dk_client *client, const char *container,

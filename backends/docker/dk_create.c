@@ -359,6 +359,17 @@ static bool set_layer(json_t *host, uint64_t bytes)
                                              json_sprintf("%" PRIu64, bytes)));
 }
 
+/* The user is in the device's group, and in no other. */
+static bool set_device(json_t *host, const struct dk_order *order)
+{
+    return !order->device ||
+           (set(host, "Devices",
+                json_pack("[{s:s, s:s, s:s}]", "PathOnHost", order->device,
+                          "PathInContainer", order->device, "CgroupPermissions", "rw")) &&
+            set(host, "GroupAdd",
+                json_pack("[o]", json_sprintf("%" PRIu32, order->device_gid))));
+}
+
 /* The engine mounts these two files over whatever the image has: it is told of them. */
 static bool set_names(json_t *host, const struct nacre_plan *plan)
 {
@@ -400,7 +411,7 @@ static json_t *host_config(const struct dk_order *order)
         set(host, "Mounts", mounts(order)) && set(host, "Tmpfs", tmpfs(order)) &&
         set_names(host, order->plan) &&
         set_masked(host, order->masked) && set_layer(host, order->layer_bytes_max) &&
-        set_limits(host, order->plan))
+        set_limits(host, order->plan) && set_device(host, order))
         return host;
     json_decref(host);
     return NULL;
@@ -472,6 +483,9 @@ enum nacre_status dk_create_digest(const struct dk_order *order, const json_t *b
     for (size_t i = 0; container->blocked_syscalls && container->blocked_syscalls[i]; i++)
         nacre_hash_add_text(&hasher, container->blocked_syscalls[i]);
     hash_names(&hasher, order->plan);
+    /* Of a machine the container around it tells little: the plan tells all. */
+    if (order->is_machine)
+        nacre_hash_add(&hasher, &order->plan->digest, sizeof(order->plan->digest));
     nacre_hash_add_u64(&hasher, order->plan->denied_root_count);
     for (uint32_t i = 0; i < order->plan->denied_root_count; i++)
         nacre_hash_add_text(&hasher, order->plan->denied_root[i]);

@@ -39,7 +39,10 @@ struct dk_order {
     const char *seccomp_json; /* NULL: the engine's own profile */
     char *const *masked;      /* NULL-terminated; NULL: as the engine has it */
     uint64_t layer_bytes_max; /* of the container's own layer; 0: no limit */
+    const char *device; /* of the host's; NULL: none.  No policy can ask for one */
+    uint32_t device_gid; /* whom it is open to */
     const char *const *labels; /* NULL-terminated "K=V" */
+    bool is_machine; /* it is the container around one */
 };
 
 /* Pid 1 and the shepherd of a command, which the engine counts with the guest's. */

@@ -87,5 +87,5 @@ enum nacre_status dk_initrd_write(int modules_fd, int out_fd, struct nacre_error
         !write_entry(out_fd, 2, LAST, 0, "", 0))
         return nacre_fail(err, NACRE_ERR_IO, "the machine's initial file system can't be "
                                              "written");
-    return copy(modules_fd, out_fd, err);
+    return modules_fd < 0 ? NACRE_OK : copy(modules_fd, out_fd, err);
 }

@@ -10,8 +10,8 @@
  */
 #define DK_INITRD_MODULES_MAX ((uint64_t)64 << 20)
 
-/* Writes it to `out_fd`, with all that is left in `modules_fd`.  On failure what was
- * written is no file system. */
+/* Writes it to `out_fd`, with all that is left in `modules_fd`; -1: whoever boots lays
+ * them behind it.  On failure what was written is no file system. */
 NACRE_MUST_CHECK enum nacre_status dk_initrd_write(int modules_fd, int out_fd,
                                                    struct nacre_error *err);
 

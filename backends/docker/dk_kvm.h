@@ -11,6 +11,8 @@
  * machine; what came of it is kept in the state directory.
  */
 #define DK_KVM_TEXT 160
+#define DK_KVM_DEVICE "/dev/kvm"
+#define DK_KVM_MS 10000 /* in which a machine has to have answered */
 
 /* True: an init answered from a machine within 10 s.  `ret_why` says what was found. */
 bool dk_kvm_is_usable(struct dk_site *site, const _Atomic int *cancelled,

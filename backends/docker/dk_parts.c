@@ -3,9 +3,14 @@
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "dk_disk.h"
 #include "dk_gvisor.h"
+#include "dk_kvm.h"
+#include "dk_machine.h"
 #include "dk_setup.h"
 #include "nacre/disk.h"
 #include "nacre/text.h"
@@ -15,6 +20,11 @@
 
 void dk_parts_clear(struct dk_parts *parts)
 {
+    if (parts->inside) {
+        dk_parts_clear(parts->inside);
+        free(parts->inside);
+    }
+    free(parts->disk);
     dk_binds_clear(&parts->binds);
     nacre_plan_free(parts->plan);
     *parts = (struct dk_parts){ 0 };
@@ -33,6 +43,8 @@ static enum nacre_status find_image(struct dk_parts *parts, struct nacre_error *
                                                 dk_within_ms(LOOK_MS), &found, err);
 
     (void)nacre_text_shown(shown, image);
+    if (status == NACRE_ERR_NOT_FOUND && strcmp(image, NACRE_VM_IMAGE) == 0)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, DK_NO_VM_IMAGE);
     if (status == NACRE_ERR_NOT_FOUND)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine has no image '%s': make one with `nacre image "
@@ -63,8 +75,7 @@ static void settle_defaults(struct dk_parts *parts)
         parts->plan->container.memory_swap_bytes = 0;
     }
     if (!(parts->plan->required & NACRE_FEATURE_PROCESSES) &&
-        parts->plan->runtime != NACRE_RUNTIME_GVISOR &&
-        !dk_site_says(parts->site, "PidsLimit"))
+        parts->kernel != DK_KERNEL_GVISOR && !dk_site_says(parts->site, "PidsLimit"))
         limits->processes_max = 0;
 }
 
@@ -123,15 +134,17 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
         .uid = parts->user.uid,
         .gid = parts->user.gid,
         .home = site->home[0] ? site->home : NULL,
+        .extra = parts->extra,
+        .extra_count = parts->extra_count,
     };
 }
 
 /* Planning lets only a session's own workspace come so far.  Whether it is bounded is
  * seen by the very fd that the engine's bind is compared with. */
-static enum nacre_status check_disk(const struct dk_parts *parts, struct nacre_error *err)
+static enum nacre_status check_disk(uint64_t disk, const struct nacre_open_mounts *mounts,
+                                    struct nacre_error *err)
 {
-    const struct nacre_open_mounts *mounts = parts->binds.mounts;
-    uint64_t disk = parts->plan->container.disk_bytes, bytes = 0;
+    uint64_t bytes = 0;
 
     for (uint32_t i = 0; disk > 0 && i < mounts->count; i++) {
         const struct nacre_open_mount *open = &mounts->items[i];
@@ -156,52 +169,152 @@ enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *er
 
     dk_binds_clear(&parts->binds);
     status = dk_binds_open(&input, &parts->binds, err);
-    return status == NACRE_OK ? check_disk(parts, err) : status;
+    if (status == NACRE_OK) /* of the container around a machine, the machine's plan */
+        status = check_disk(dk_parts_inner(parts)->plan->container.disk_bytes,
+                            parts->binds.mounts, err);
+    return status;
 }
 
-enum nacre_status dk_parts_open(struct dk_site *site, const struct nacre_plan *plan,
-                                const _Atomic int *cancelled, struct dk_parts *ret_parts,
-                                struct nacre_error *err)
+/* A kernel for the plan: what is said by name is that or nothing. */
+static enum nacre_status find_kernel(const struct dk_site *site,
+                                     const struct nacre_plan *plan,
+                                     struct dk_parts *parts, struct nacre_error *err)
 {
-    NACRE_AUTO(dk_parts_clear) struct dk_parts parts = { .site = site };
-    enum nacre_status status = nacre_plan_copy(plan, &parts.plan, err);
+    bool named = plan->required & NACRE_FEATURE_RUNTIME;
 
-    if (status != NACRE_OK)
-        return status;
-    if (plan->runtime == NACRE_RUNTIME_GVISOR && !site->gvisor)
+    if (plan->level == NACRE_LEVEL_VM) {
+        parts->runtime = site->firecracker || named ? site->firecracker : site->kata;
+        parts->kernel = parts->runtime ? DK_KERNEL_KATA : DK_KERNEL_MACHINE;
+    } else if (plan->runtime == NACRE_RUNTIME_GVISOR) {
+        parts->runtime = site->gvisor;
+        parts->kernel = DK_KERNEL_GVISOR;
+    }
+    if (parts->kernel == DK_KERNEL_GVISOR && !parts->runtime)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE, DK_NO_GVISOR);
-    settle_defaults(&parts);
-    status = settle_disk(&parts, err);
+    if (parts->kernel == DK_KERNEL_MACHINE && named)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "the engine has no kata-fc among its runtimes");
+    return NACRE_OK;
+}
+
+static enum nacre_status open_container(const struct dk_parts_input *input,
+                                        struct dk_parts *parts, struct nacre_error *err)
+{
+    const char *setup = input->plan->container.setup_command;
+    enum nacre_status status;
+
+    settle_defaults(parts);
+    status = settle_disk(parts, err);
     if (status == NACRE_OK)
-        status = nt_user_find(plan->container.user, &parts.user, err);
+        status = nt_user_find(input->plan->container.user, &parts->user, err);
     if (status == NACRE_OK)
-        status = find_image(&parts, err);
+        status = find_image(parts, err);
     /* Mounts are judged before a setup command is run for nothing. */
     if (status == NACRE_OK)
-        status = dk_parts_rebind(&parts, err);
+        status = dk_parts_rebind(parts, err);
     if (status == NACRE_OK)
-        status = nt_user_check(&parts.user, parts.binds.mounts, err);
-    if (status == NACRE_OK && plan->container.setup_command) {
-        status = dk_setup_image(site, plan->container.setup_command, cancelled,
-                                parts.image, err);
+        status = nt_user_check(&parts->user, parts->binds.mounts, err);
+    if (status != NACRE_OK || !setup)
+        return status;
+    status = dk_setup_image(input->site, setup, input->cancelled, parts->image, err);
+    return status == NACRE_OK ? dk_parts_rebind(parts, err) : status;
+}
+
+/* The sandbox in the machine: its image is packed, its mounts are the container's. */
+static enum nacre_status open_inside(const struct dk_parts_input *input,
+                                     struct dk_parts *inside, struct dk_parts *around,
+                                     struct nacre_error *err)
+{
+    uint64_t memory = input->plan->limits.memory_bytes_max;
+    char path[NACRE_PATH_MAX];
+    enum nacre_status status = nacre_plan_copy(input->plan, &inside->plan, err);
+
+    inside->site = input->site;
+    inside->kernel = DK_KERNEL_MACHINE;
+    if (status == NACRE_OK)
+        status = settle_disk(inside, err);
+    if (inside->layer_bytes_max == 0)
+        inside->layer_bytes_max = memory / 2;
+    if (status == NACRE_OK)
+        status = nt_user_find(input->plan->container.user, &inside->user, err);
+    if (status == NACRE_OK)
+        status = find_image(inside, err);
+    if (status == NACRE_OK)
+        status = dk_disk_find(input->site, inside->image, input->cancelled, path, err);
+    if (status == NACRE_OK && !(around->disk = strdup(path)))
+        status = nacre_fail(err, NACRE_ERR_MEMORY, "a machine");
+    return status;
+}
+
+static enum nacre_status open_machine(const struct dk_parts_input *input,
+                                      struct dk_parts *parts, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    struct dk_parts_input around = *input;
+    enum nacre_status status;
+
+    parts->inside = calloc(1, sizeof(*parts->inside));
+    if (!parts->inside)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a machine");
+    status = open_inside(input, parts->inside, parts, err);
+    if (status == NACRE_OK)
+        status = dk_machine_plan(input->plan, &plan, err);
+    if (status != NACRE_OK)
+        return status;
+    parts->kernel = DK_KERNEL_HOSTS;
+    parts->kvm = input->plan->required & NACRE_FEATURE_KVM;
+    parts->machine_extra[0] = (struct dk_extra){ parts->disk, DK_MACHINE_DISK, false };
+    parts->machine_extra[1] = (struct dk_extra){ input->site->initrd_path,
+                                                 DK_MACHINE_INITRD, false };
+    parts->extra = parts->machine_extra;
+    parts->extra_count = NACRE_COUNT(parts->machine_extra);
+    parts->plan = nacre_plan_take(&plan);
+    around.plan = parts->plan;
+    status = open_container(&around, parts, err);
+    return status == NACRE_OK
+               ? dk_machine_binds(&parts->binds, &parts->inside->binds, err)
+               : status;
+}
+
+enum nacre_status dk_parts_open(const struct dk_parts_input *input,
+                                struct dk_parts *ret_parts, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_parts_clear)
+    struct dk_parts parts = { .site = input->site, .extra = input->extra,
+                              .extra_count = input->extra_count, .kvm = input->kvm };
+    enum nacre_status status = find_kernel(input->site, input->plan, &parts, err);
+
+    if (status == NACRE_OK && parts.kernel == DK_KERNEL_MACHINE) {
+        status = open_machine(input, &parts, err);
+    } else if (status == NACRE_OK) {
+        status = nacre_plan_copy(input->plan, &parts.plan, err);
         if (status == NACRE_OK)
-            status = dk_parts_rebind(&parts, err);
+            status = open_container(input, &parts, err);
     }
     if (status != NACRE_OK)
         return status;
     *ret_parts = parts;
+    if (parts.inside) /* that is where they are now */
+        ret_parts->extra = ret_parts->machine_extra;
     parts = (struct dk_parts){ 0 };
     return NACRE_OK;
+}
+
+const struct dk_parts *dk_parts_inner(const struct dk_parts *parts)
+{
+    return parts->inside ? parts->inside : parts;
 }
 
 struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *labels)
 {
     const char *profile = parts->plan->container.seccomp_profile;
-    bool gvisor = parts->plan->runtime == NACRE_RUNTIME_GVISOR;
+    bool own_kernel = parts->kernel != DK_KERNEL_HOSTS;
+    struct stat device;
+    bool has_device = parts->kvm && stat(DK_KVM_DEVICE, &device) == 0;
 
     return (struct dk_order){
         .plan = parts->plan,
-        .runtime = gvisor ? parts->site->gvisor : NULL,
+        .runtime = parts->runtime,
         .image_id = parts->image,
         .uid = parts->user.uid,
         .gid = parts->user.gid,
@@ -213,9 +326,12 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
                                   parts->plan->container.user_namespaces
                                       ? NACRE_SECCOMP_BROWSER
                                       : NACRE_SECCOMP_NATIVE),
-        .masked = gvisor ? NULL : parts->site->masked, /* it shows nothing of the host */
+        .masked = own_kernel ? NULL : parts->site->masked, /* nothing of the host's */
         .layer_bytes_max = parts->layer_bytes_max,
         .labels = labels,
+        .device = has_device ? DK_KVM_DEVICE : NULL,
+        .device_gid = has_device ? device.st_gid : 0,
+        .is_machine = parts->inside != NULL,
     };
 }
 

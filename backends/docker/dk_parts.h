@@ -7,6 +7,14 @@
 #include "dk_site.h"
 #include "nt_user.h"
 
+/* Whose kernel commands run on. */
+enum dk_kernel {
+    DK_KERNEL_HOSTS, /* of the engine's machine */
+    DK_KERNEL_GVISOR,
+    DK_KERNEL_KATA,    /* a machine's, which the engine's runtime brings */
+    DK_KERNEL_MACHINE, /* that of nacre's own machine */
+};
+
 /*
  * What one container is made of: the plan, and all that had to be looked up for it.
  * Nothing is made in the engine but a setup command's image.
@@ -18,17 +26,36 @@ struct dk_parts {
     char image[DK_IMAGE_ID]; /* that is run: the setup command's, when there is one */
     struct dk_binds binds;
     uint64_t layer_bytes_max; /* 0: no limit, or no layer that could be written */
+    enum dk_kernel kernel;
+    const char *runtime; /* of the engine's, by name; NULL: as the engine has it */
+    const struct dk_extra *extra; /* borrowed */
+    size_t extra_count;
+
+    /* Of the container around nacre's own machine alone: what is in the machine, and
+     * where its disk is on the host. */
+    struct dk_parts *inside;
+    char *disk;
+    struct dk_extra machine_extra[2];
+    bool kvm; /* and its device is in the container; else it is emulated */
 };
 
 /*
  * NACRE_ERR_NOT_RUNNABLE names a mount that can't be, NACRE_ERR_UNAVAILABLE the image
  * that is missing or the line of the policy that this engine can't hold.
  */
-NACRE_MUST_CHECK enum nacre_status dk_parts_open(struct dk_site *site,
-                                                 const struct nacre_plan *plan,
-                                                 const _Atomic int *cancelled,
+struct dk_parts_input {
+    struct dk_site *site;
+    const struct nacre_plan *plan;
+    const struct dk_extra *extra; /* outlive the parts */
+    size_t extra_count;
+    bool kvm; /* the container has its device */
+    const _Atomic int *cancelled;
+};
+NACRE_MUST_CHECK enum nacre_status dk_parts_open(const struct dk_parts_input *input,
                                                  struct dk_parts *ret_parts,
                                                  struct nacre_error *err);
+/* Whom commands are run for: the machine's parts where there is one. */
+const struct dk_parts *dk_parts_inner(const struct dk_parts *parts);
 void dk_parts_clear(struct dk_parts *parts);
 
 /* For dk_binds_unknown() and dk_binds_learn(); points into `parts`. */

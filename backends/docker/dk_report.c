@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dk_gvisor.h"
+#include "dk_kata.h"
 #include "dk_rows.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
@@ -22,6 +23,7 @@
 #define MOUNTS "file /proc/self/mountinfo"
 #define LABEL "file /proc/self/attr/current"
 #define CGROUP "/sys/fs/cgroup"
+#define MACHINES_GROUP "nacre" /* below it, as MACHINE_OOM_FILE has it */
 /* gVisor has neither such files nor cgroups: init asks its kernel, and nacre the host. */
 #define KERNELS_LIMITS "limits"
 #define KERNELS_PRIVILEGES "privileges"
@@ -57,9 +59,11 @@ static void expect_text(struct dk_making *making, const char *what, const char *
 static void expect_group(struct dk_making *making, const char *what, const char *file,
                          const char *planned)
 {
-    const char *question = making->gvisor
-                               ? dk_text(making, HOSTS "%s", file)
-                               : dk_text(making, "file " CGROUP "/%s", file);
+    const char *question =
+        making->gvisor ? dk_text(making, HOSTS "%s", file)
+        : making->kernel == DK_KERNEL_MACHINE
+            ? dk_text(making, "file " CGROUP "/" MACHINES_GROUP "/%s", file)
+            : dk_text(making, "file " CGROUP "/%s", file);
 
     dk_expect(making, (struct nt_expect){ what, NT_CHECK_TEXT, question, NULL, planned });
 }
@@ -85,10 +89,23 @@ static void capabilities(struct dk_making *making, const struct dk_parts *parts)
     expect_status(making, "the bound on capabilities", "CapBnd", kept);
 }
 
+/* Ours by init, one by the engine around a container, and the policy's own where it has
+ * one.  Not every kernel counts them. */
+static void filters(struct dk_making *making, const struct dk_parts *parts)
+{
+    char *const *blocked = parts->plan->container.blocked_syscalls;
+    int count = 1 + (blocked && blocked[0]) + (making->kernel == DK_KERNEL_HOSTS);
+
+    expect_status(making, "seccomp", "Seccomp", "2");
+    if (making->kernel == DK_KERNEL_MACHINE ||
+        (making->kernel == DK_KERNEL_HOSTS && parts->site->has_filters))
+        expect_status(making, "the number of seccomp filters", "Seccomp_filters",
+                      dk_text(making, "%d", count));
+}
+
 static void process(struct dk_making *making, const struct dk_parts *parts)
 {
     const struct dk_site *site = parts->site;
-    char *const *blocked = parts->plan->container.blocked_syscalls;
     uint32_t uid = parts->user.uid, gid = parts->user.gid;
 
     expect_status(making, "the user", "Uid",
@@ -97,14 +114,10 @@ static void process(struct dk_making *making, const struct dk_parts *parts)
                   dk_text(making, "%u %u %u %u", gid, gid, gid, gid));
     capabilities(making, parts);
     expect_privilege(making, "no_new_privs", "NoNewPrivs", "1");
-    expect_status(making, "seccomp", "Seccomp", "2");
-    /* Ours by init, one by the engine, and the policy's own where it has one. */
-    if (site->has_filters && !making->gvisor)
-        expect_status(making, "the number of seccomp filters", "Seccomp_filters",
-                      blocked && blocked[0] ? "3" : "2");
+    filters(making, parts);
     dk_expect(making, (struct nt_expect){ "the network", NT_CHECK_LOOPBACK,
                                           "file /proc/net/dev", NULL, NULL });
-    if (site->boot_id[0] && !making->gvisor)
+    if (site->boot_id[0] && making->kernel == DK_KERNEL_HOSTS)
         expect_text(making, kernels_id, "/proc/sys/kernel/random/boot_id",
                     site->boot_id);
     if (parts->plan->container.apparmor_profile)
@@ -157,7 +170,7 @@ static void memory(struct dk_making *making, const struct dk_parts *parts)
     uint64_t most = plan->limits.memory_bytes_max;
     uint64_t swap = plan->container.memory_swap_bytes;
     uint64_t reserved = plan->container.memory_reservation_bytes;
-    bool v2 = parts->site->is_cgroup2;
+    bool v2 = parts->site->is_cgroup2 || making->kernel == DK_KERNEL_MACHINE;
 
     if (most)
         expect_number(making, "the limit on memory",
@@ -165,7 +178,8 @@ static void memory(struct dk_making *making, const struct dk_parts *parts)
                       pages(most));
     if (swap < most)
         swap = most;
-    if (most && dk_site_says(parts->site, "SwapLimit"))
+    if (most && (dk_site_says(parts->site, "SwapLimit") ||
+                 making->kernel == DK_KERNEL_MACHINE))
         expect_number(making, "the limit on swap",
                       v2 ? "memory.swap.max"
                          : "memory/memory.memsw.limit_in_bytes",
@@ -181,13 +195,15 @@ static void cgroups(struct dk_making *making, const struct dk_parts *parts)
 {
     const struct nacre_plan *plan = parts->plan;
     uint64_t quota = plan->container.cpus_nano / 10000; /* us in 100 ms */
-    bool v2 = parts->site->is_cgroup2;
+    bool v2 = parts->site->is_cgroup2 || making->kernel == DK_KERNEL_MACHINE;
 
     memory(making, parts);
     if (plan->limits.processes_max && !making->gvisor)
         expect_number(making, "the limit on processes",
                       v2 ? "pids.max" : "pids/pids.max",
                       plan->limits.processes_max + DK_PROCESSES_OURS);
+    if (making->kernel == DK_KERNEL_MACHINE) /* the rest is around it */
+        return;
     if (plan->limits.cpu_shares && !v2) /* v2's weight is the engine's own translation */
         expect_number(making, "the share of the processors", "cpu/cpu.shares",
                       plan->limits.cpu_shares);
@@ -307,9 +323,16 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
     for (size_t i = 0; i < order->bind_count && status == NACRE_OK; i++) {
         const struct dk_bind *bind = &order->binds[i];
 
+        /* What it is a share of has been proved around the machine. */
+        if (making->kernel == DK_KERNEL_MACHINE) {
+            expect_mount(making, bind->target,
+                         bind->writable ? "rw nosuid nodev type=9p"
+                                        : "ro nosuid nodev type=9p");
+            continue;
+        }
         if (!bind->in_image)
             expect_mount(making, bind->target, bind->writable ? "rw" : "ro");
-        if (making->gvisor)
+        if (making->kernel != DK_KERNEL_HOSTS)
             status = know(making, bind, err);
         else
             bound(making, bind,
@@ -334,9 +357,14 @@ static bool collect(struct dk_making *making, const struct dk_parts *parts)
 {
     struct dk_report *report = making->report;
     const struct dk_binds_input input = dk_parts_input(parts);
+    static const char *const machines[] = { DK_BOOT_ID, NULL };
+    const char *const *proof = making->kernel == DK_KERNEL_GVISOR ? dk_gvisor_questions
+                               : making->kernel == DK_KERNEL_KATA ? dk_kata_questions
+                               : making->kernel == DK_KERNEL_MACHINE ? machines
+                                                                     : NULL;
     size_t extra = 0;
 
-    while (dk_binds_unknown(&input, extra))
+    while (making->kernel != DK_KERNEL_MACHINE && dk_binds_unknown(&input, extra))
         extra++;
     report->questions =
         calloc(report->count + extra + 8, sizeof(*report->questions));
@@ -359,8 +387,8 @@ static bool collect(struct dk_making *making, const struct dk_parts *parts)
             dk_text(making, "stat %s", dk_binds_unknown(&input, n));
     if (parts->plan->container.selinux_label)
         report->questions[report->question_count++] = LABEL;
-    for (size_t n = 0; making->gvisor && dk_gvisor_questions[n]; n++)
-        report->questions[report->question_count++] = dk_gvisor_questions[n];
+    for (; proof && *proof; proof++)
+        report->questions[report->question_count++] = *proof;
     return !making->failed;
 }
 
@@ -369,13 +397,15 @@ enum nacre_status dk_report_make(const struct dk_parts *parts,
 {
     NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
     struct dk_making making = { .report = &report,
-                             .gvisor = parts->plan->runtime == NACRE_RUNTIME_GVISOR,
+                             .kernel = parts->kernel,
+                             .gvisor = parts->kernel == DK_KERNEL_GVISOR,
                              .state_dir = parts->site->options->state_dir };
     struct dk_order order = dk_parts_order(parts, NULL);
     enum nacre_status status;
 
     process(&making, parts);
-    rlimits(&making, parts->plan);
+    if (parts->kernel != DK_KERNEL_MACHINE) /* there each command gets its own */
+        rlimits(&making, parts->plan);
     cgroups(&making, parts);
     status = mounts(&making, parts, &order, err);
     if (status != NACRE_OK)
@@ -391,17 +421,25 @@ enum nacre_status dk_report_make(const struct dk_parts *parts,
 
 /* Engines differ: newer ones name the group itself among the others.  None is a group
  * that was not planned. */
-static enum nacre_status judge_groups(const struct dk_parts *parts, const char *status,
+static enum nacre_status judge_groups(const struct dk_order *order, const char *status,
                                       size_t count, struct nacre_error *err)
 {
-    char gid[16];
-    struct nt_expect row = { "the groups", NT_CHECK_STATUS, STATUS, "Groups", "" };
+    char device[16] = "", both[48], turned[48];
+    const char *const planned[] = { device, both, turned };
+    struct nt_expect row = { "the groups", NT_CHECK_STATUS, STATUS, "Groups", NULL };
+    enum nacre_status judged = NACRE_ERR_UNAVAILABLE;
 
-    if (nt_report_check(&row, status, count, err) == NACRE_OK)
-        return NACRE_OK;
-    (void)snprintf(gid, sizeof(gid), "%" PRIu32, parts->user.gid);
-    row.planned = gid;
-    return nt_report_check(&row, status, count, err);
+    if (order->device)
+        (void)snprintf(device, sizeof(device), "%" PRIu32, order->device_gid);
+    (void)snprintf(both, sizeof(both), "%" PRIu32 "%s%s", order->gid,
+                   device[0] ? " " : "", device);
+    (void)snprintf(turned, sizeof(turned), "%s%s%" PRIu32, device, device[0] ? " " : "",
+                   order->gid);
+    for (size_t i = 0; i < NACRE_COUNT(planned) && judged != NACRE_OK; i++) {
+        row.planned = planned[i];
+        judged = nt_report_check(&row, status, count, err);
+    }
+    return judged;
 }
 
 /* "type:NAME" is the third field of "user:role:type:level", and so on. */
@@ -464,10 +502,9 @@ static bool is_planned(const struct dk_order *order, const char *path)
 
 /* Nothing is mounted that was not planned.  A cover over a name of the image's own may
  * lie where a link led: as many as there are of them may be anywhere. */
-static enum nacre_status judge_mounts(const struct dk_order *order, const char *mountinfo,
-                                      struct nacre_error *err)
+static enum nacre_status judge_mounts(const struct dk_order *order, size_t anywhere,
+                                      const char *mountinfo, struct nacre_error *err)
 {
-    size_t anywhere = 0;
 
     for (size_t i = 0; i < order->bind_count; i++)
         anywhere += order->binds[i].in_image;
@@ -485,6 +522,33 @@ static enum nacre_status judge_mounts(const struct dk_order *order, const char *
                               "something at '%s'",
                               at >= end ? "?" : nacre_text_shown(shown, path));
         line = *end ? end + 1 : end;
+    }
+    return NACRE_OK;
+}
+
+/* Covers in a machine, which init puts wherever the image's links lead. */
+static size_t covers_of(const struct dk_parts *parts)
+{
+    const struct nacre_plan *plan = parts->plan;
+    size_t count = 0;
+
+    if (parts->kernel != DK_KERNEL_MACHINE)
+        return 0;
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        count += plan->mounts[i].host ? 0 : plan->mounts[i].denied_count;
+    return count + plan->denied_root_count;
+}
+
+static enum nacre_status prove_kernel(const struct dk_parts *parts,
+                                      const struct nt_box *box, struct nacre_error *err)
+{
+    switch (parts->kernel) {
+    case DK_KERNEL_GVISOR: return dk_gvisor_prove(parts->site, box, err);
+    case DK_KERNEL_KATA: return dk_kata_prove(parts->site, box, parts->runtime, err);
+    case DK_KERNEL_MACHINE:
+        return dk_runtime_has_kernel(parts->site, box, "qemu", "a machine's", err);
+    case DK_KERNEL_HOSTS:
+        break;
     }
     return NACRE_OK;
 }
@@ -521,18 +585,17 @@ enum nacre_status dk_report_judge(const struct dk_report *report,
 {
     const struct dk_order order = dk_parts_order(parts, NULL);
     const char *label = parts->plan->container.selinux_label;
-    enum nacre_status status = NACRE_OK;
+    enum nacre_status status = prove_kernel(parts, box, err);
     size_t count = 0, ignored;
     const char *said = nt_box_answer(box, STATUS, &count);
 
-    if (parts->plan->runtime == NACRE_RUNTIME_GVISOR)
-        status = dk_gvisor_prove(parts->site, box, err);
     for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
         status = judge_row(&report->rows[i], box, group, err);
     if (status == NACRE_OK)
-        status = judge_groups(parts, said, count, err);
+        status = judge_groups(&order, said, count, err);
     if (status == NACRE_OK)
-        status = judge_mounts(&order, nt_box_answer(box, MOUNTS, &ignored), err);
+        status = judge_mounts(&order, covers_of(parts),
+                              nt_box_answer(box, MOUNTS, &ignored), err);
     if (status == NACRE_OK && label)
         status = judge_label(label, box, err);
     return status;

@@ -6,6 +6,7 @@
 /* A report in the making: the first failure, which is want of memory, sticks. */
 struct dk_making {
     struct dk_report *report;
+    enum dk_kernel kernel;
     bool gvisor;
     const char *state_dir;
     bool failed;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dk_last.h"
 #include "dk_readback.h"
-#include "nacre/text.h"
 
 #define REPOSITORY "nacre-setup"
 #define LABEL "nacre.setup"
@@ -16,7 +16,6 @@
 #define ENGINE_MS 60000
 #define SLICE_MS 100
 #define SHM_BYTES (64 << 20)
-#define LAST 320 /* bytes of its output that a failure shows */
 
 /* One that is under way: its container goes with it. */
 struct setup {
@@ -25,8 +24,7 @@ struct setup {
     char name[DK_NAME];
     bool exists;
     struct dk_stream *stream;
-    char last[LAST];
-    size_t last_count;
+    struct dk_last last;
     uint64_t start_ns, told_ns;
 };
 
@@ -127,20 +125,6 @@ static enum nacre_status create(struct setup *setup, const char *base,
     return status;
 }
 
-static void keep_last(struct setup *setup, const char *bytes, size_t count)
-{
-    size_t old;
-
-    if (count > LAST) {
-        bytes += count - LAST;
-        count = LAST;
-    }
-    old = setup->last_count + count > LAST ? LAST - count : setup->last_count;
-    memmove(setup->last, setup->last + setup->last_count - old, old);
-    memcpy(setup->last + old, bytes, count);
-    setup->last_count = old + count;
-}
-
 static void tell(struct setup *setup)
 {
     const struct nacre_executor_options *options = setup->site->options;
@@ -167,7 +151,7 @@ static enum nacre_status follow(struct setup *setup, const _Atomic int *cancelle
         if (got == 0)
             return NACRE_OK;
         if (got > 0)
-            keep_last(setup, bytes, (size_t)got);
+            dk_last_add(&setup->last, bytes, (size_t)got);
         else if (errno != EAGAIN)
             return nacre_fail(err, NACRE_ERR_IO, "the engine's stream broke");
         if (cancelled && atomic_load(cancelled))
@@ -185,7 +169,7 @@ static enum nacre_status run(struct setup *setup, const _Atomic int *cancelled,
                              struct nacre_error *err)
 {
     uint64_t deadline_ns = dk_within_ms(SETUP_MS);
-    char shown[LAST + 64];
+    char shown[DK_LAST_SHOWN];
     enum nacre_status status = follow(setup, cancelled, deadline_ns, err);
     int code = 0;
 
@@ -195,8 +179,7 @@ static enum nacre_status run(struct setup *setup, const _Atomic int *cancelled,
     if (status != NACRE_OK || code == 0)
         return status;
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "it ended with status %d, saying: %s",
-                      code, nacre_text_show(shown, sizeof(shown), setup->last,
-                                            setup->last_count));
+                      code, dk_last_shown(&setup->last, shown));
 }
 
 /* A container of somebody's that is made from this image is nobody's leftover. */

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "dk_gvisor.h"
+#include "dk_initrd.h"
 #include "dk_kata.h"
 #include "init_image.h"
 #include "nacre/hash.h"
@@ -19,39 +21,35 @@
 #define REACH_MS 5000
 #define SWEEP_MS 10000
 
-/* The file has exactly our bytes, and nobody else can change it. */
-static bool is_ours(const char *path, const struct nacre_digest *digest)
+/* The file has exactly these bytes, and nobody else can change it. */
+static bool is_ours(const char *path, const void *bytes, size_t size)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    NACRE_AUTO(nacre_heap_guard) char *bytes = NULL;
-    struct nacre_digest found;
+    NACRE_AUTO(nacre_heap_guard) char *found = NULL;
     struct stat info;
     size_t count = 0;
 
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
         info.st_uid != geteuid() || (info.st_mode & 0777) != 0555 ||
-        (size_t)info.st_size != nacre_init_image_size)
+        (size_t)info.st_size != size)
         return false;
-    bytes = malloc(nacre_init_image_size);
-    while (bytes && count < nacre_init_image_size) {
-        ssize_t got = read(fd, bytes + count, nacre_init_image_size - count);
+    found = malloc(size);
+    while (found && count < size) {
+        ssize_t got = read(fd, found + count, size - count);
 
         if (got <= 0)
             return false;
         count += (size_t)got;
     }
-    if (!bytes)
-        return false;
-    found = nacre_hash(bytes, count);
-    return memcmp(&found, digest, sizeof(found)) == 0;
+    return found && memcmp(found, bytes, size) == 0;
 }
 
-static bool write_whole(int fd)
+static bool write_whole(int fd, const char *bytes, size_t size)
 {
     size_t count = 0;
 
-    while (count < nacre_init_image_size) {
-        ssize_t put = write(fd, nacre_init_image + count, nacre_init_image_size - count);
+    while (count < size) {
+        ssize_t put = write(fd, bytes + count, size - count);
 
         if (put <= 0)
             return false;
@@ -63,34 +61,60 @@ static bool write_whole(int fd)
 /* An engine takes a path and nothing else, so that init has to be a file.  It lies where
  * only we can write (dk_owner_open() has seen to that), and what the container runs is
  * compared with it again. */
-static enum nacre_status place_init(const char *state_dir, char ret_path[NACRE_PATH_MAX],
-                                    struct nacre_error *err)
+static enum nacre_status place(const char *state_dir, const char *name, const void *bytes,
+                               size_t size, char ret_path[NACRE_PATH_MAX],
+                               struct nacre_error *err)
 {
-    struct nacre_digest digest = nacre_hash(nacre_init_image, nacre_init_image_size);
+    struct nacre_digest digest = nacre_hash(bytes, size);
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     char hex[NACRE_HEX], fresh[NACRE_PATH_MAX + 32];
     enum nacre_status status;
     uint64_t number;
 
     (void)nacre_digest_hex(&digest, hex);
-    if (snprintf(ret_path, NACRE_PATH_MAX, "%s/boxes/init-%.16s", state_dir, hex) >=
+    if (snprintf(ret_path, NACRE_PATH_MAX, "%s/boxes/%s-%.16s", state_dir, name, hex) >=
         NACRE_PATH_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path");
-    if (is_ours(ret_path, &digest))
+    if (is_ours(ret_path, bytes, size))
         return NACRE_OK;
     status = nacre_random(&number, sizeof(number), err);
     if (status != NACRE_OK)
         return status;
     (void)snprintf(fresh, sizeof(fresh), "%s.%016" PRIx64, ret_path, number);
     fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || !write_whole(fd) || rename(fresh, ret_path) != 0) {
+    if (fd < 0 || !write_whole(fd, bytes, size) || rename(fresh, ret_path) != 0) {
         (void)unlink(fresh);
         return nacre_fail(err, NACRE_ERR_IO, "can't write %.300s", ret_path);
     }
-    return is_ours(ret_path, &digest)
+    return is_ours(ret_path, bytes, size)
                ? NACRE_OK
                : nacre_fail(err, NACRE_ERR_IO, "%.300s changed while it was written",
                             ret_path);
+}
+
+/* Init for a container, and once more as a machine takes it. */
+static enum nacre_status place_init(struct dk_site *site, const char *state_dir,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = memfd_create("nacre-initrd", MFD_CLOEXEC);
+    enum nacre_status status = place(state_dir, "init", nacre_init_image,
+                                     nacre_init_image_size, site->init_path, err);
+    void *archive;
+    off_t size;
+
+    if (status == NACRE_OK && fd < 0)
+        status = nacre_fail(err, NACRE_ERR_IO, "a machine's initial file system");
+    if (status == NACRE_OK)
+        status = dk_initrd_write(-1, fd, err);
+    if (status != NACRE_OK)
+        return status;
+    size = lseek(fd, 0, SEEK_END);
+    archive = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (archive == MAP_FAILED)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a machine's initial file system");
+    status = place(state_dir, "initrd", archive, (size_t)size, site->initrd_path, err);
+    (void)munmap(archive, (size_t)size);
+    return status;
 }
 
 /* The first line of a file of the kernel's; "" when there is none. */
@@ -256,7 +280,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     if (status == NACRE_OK)
         status = dk_owner_open(options->state_dir, &site->owner, err);
     if (status == NACRE_OK)
-        status = place_init(options->state_dir, site->init_path, err);
+        status = place_init(site, options->state_dir, err);
     if (status == NACRE_OK)
         status = nt_covers_open(options->state_dir, &site->covers, err);
     if (status != NACRE_OK)

@@ -19,6 +19,7 @@ struct dk_site {
     struct nt_covers covers;
     struct dk_known known;
     char init_path[NACRE_PATH_MAX];
+    char initrd_path[NACRE_PATH_MAX]; /* init as a machine's first file system has it */
     char boot_id[64];
     char home[NACRE_PATH_MAX]; /* "" when it is not known */
     char **masked; /* NULL-terminated: what of /proc and /sys no guest sees */

@@ -17,7 +17,8 @@
 
 /* What the container around a machine keeps, where the engine's machine can. */
 #define AROUND                                                                       \
-    (NACRE_FEATURE_CPU_SHARES_ANY | NACRE_FEATURE_CPUS | NACRE_FEATURE_CPUSET)
+    (NACRE_FEATURE_CPU_SHARES_ANY | NACRE_FEATURE_CPUS | NACRE_FEATURE_CPUSET |      \
+     NACRE_FEATURE_DISK_OF_SESSION)
 /* What the machine's own kernel and init keep anywhere. */
 #define INSIDE                                                                       \
     (NACRE_FEATURE_NATIVE | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_WALL_LIMIT |   \

@@ -43,9 +43,9 @@ static void mount_layers(const struct init_machine *order)
         launch_fail("mount the layer above the image", NULL);
     make_dir("/layer/upper");
     make_dir("/layer/work");
-    /* The root itself is the upper one. */
-    if (stat("/lower", &info) != 0 ||
-        chown("/layer/upper", info.st_uid, info.st_gid) != 0 ||
+    /* The root itself is the upper one, and root's: sqfstar gives the root that it makes
+     * to whom it runs as. */
+    if (stat("/lower", &info) != 0 || chown("/layer/upper", 0, 0) != 0 ||
         chmod("/layer/upper", info.st_mode & 07777) != 0)
         launch_fail("mount the layer above the image", NULL);
     if (mount("overlay", "/root", "overlay", MS_NOSUID | MS_NODEV,
@@ -95,10 +95,10 @@ static void make_proc(const struct machine_making *making)
     static const char *const read_only[] = { "proc/bus", "proc/fs", "proc/irq",
                                              "proc/sys", "proc/sysrq-trigger" };
     static const char *const covered[] = {
-        "proc/acpi",          "proc/asound",     "proc/interrupts", "proc/kcore",
-        "proc/keys",          "proc/kpagecount", "proc/kpageflags", "proc/latency_stats",
-        "proc/sched_debug",   "proc/scsi",       "proc/timer_list", "proc/timer_stats",
-        "proc/dynamic_debug",
+        "proc/acpi",        "proc/asound",     "proc/dynamic_debug", "proc/interrupts",
+        "proc/kcore",       "proc/keys",       "proc/kpagecgroup",   "proc/kpagecount",
+        "proc/kpageflags",  "proc/latency_stats", "proc/sched_debug", "proc/scsi",
+        "proc/timer_list",  "proc/timer_stats",
     };
     NACRE_AUTO(nacre_fd_guard) int fd = machine_fs("proc", QUIET, "mount", "/proc",
                                                    options);

@@ -58,12 +58,16 @@ static void set_all(void)
 
 void machine_user_clock(const struct init_machine *order)
 {
-    const struct timespec now = {
+    const struct timespec told = {
         .tv_sec = (time_t)(order->unix_ms / 1000),
         .tv_nsec = (long)(order->unix_ms % 1000 * NACRE_NS_PER_MS),
     };
+    struct timespec now;
 
-    if (order->unix_ms > 0 && clock_settime(CLOCK_REALTIME, &now) != 0)
+    /* It was told before the kernel had booted: a clock that is later has gone on. */
+    if (clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec > told.tv_sec)
+        return;
+    if (clock_settime(CLOCK_REALTIME, &told) != 0)
         launch_fail("set the clock", NULL);
 }
 

@@ -459,13 +459,18 @@ static void prepare_result(struct call *call)
 {
     struct nacre_result *result = call->result;
 
-    call->output_bytes_max = call->command->output_bytes_max < NACRE_BUF_LIMIT_MAX
+    size_t kept_max = call->command->output_bytes_max < NACRE_BUF_LIMIT_MAX
+                          ? (size_t)call->command->output_bytes_max
+                          : NACRE_BUF_LIMIT_MAX;
+
+    /* What is not kept has no other bound than the command's own. */
+    call->output_bytes_max = call->command->request->stream_only
                                  ? call->command->output_bytes_max
-                                 : NACRE_BUF_LIMIT_MAX;
+                                 : kept_max;
     nacre_buf_clear(&result->output);
     nacre_buf_clear(&result->errors);
-    result->output.size_max = (size_t)call->output_bytes_max;
-    result->errors.size_max = (size_t)call->output_bytes_max;
+    result->output.size_max = kept_max;
+    result->errors.size_max = kept_max;
     result->output_cut = false;
     result->reason[0] = '\0';
 }

@@ -169,13 +169,15 @@ static enum nacre_status fail_foreign(const struct nacre_tool *tool, const char 
                           name);
     if (starts_with(tool, ELFMAG, SELFMAG))
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%s is a native Linux program; native levels do not run yet: "
-                          "build it for wasm32-wasip1",
+                          "%s is a native Linux program, not a WebAssembly module: run it "
+                          "as a command, nacre run -- COMMAND, under a policy of a native "
+                          "level, or build it for wasm32-wasip1",
                           name);
     if (starts_with(tool, "#!", 2))
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%s is a script (%s), not a WebAssembly module: run its "
-                          "interpreter, built as a module, and pass the script to it",
+                          "%s is a script (%s), not a WebAssembly module: run it as a "
+                          "command, nacre run -- COMMAND, under a policy of a native level, "
+                          "or pass it to its interpreter, built as a module",
                           name,
                           nacre_text_show(shown, sizeof(shown), text, line));
     return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "nacre/own.h"
 #include "nacre/text.h"
@@ -17,12 +19,31 @@ static void dir_guard(DIR **dir)
         (void)closedir(*dir);
 }
 
-static DIR *dir_open(int parent_fd, const char *name)
+/* A guest may have shut a directory against its own user.  One of ours is opened up: by
+ * the fd of the very directory, never by a link (for chmod, an O_PATH fd has its name in
+ * /proc alone).  Another's stays as it is, and then can't be removed. */
+static bool open_up(int parent_fd, const char *name)
 {
     NACRE_AUTO(nacre_fd_guard) int fd =
-        openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+        openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char path[32];
+    struct stat st;
 
+    if (fd < 0 || fstat(fd, &st) != 0 || (st.st_mode & S_IRWXU) == S_IRWXU ||
+        st.st_uid != geteuid())
+        return false;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return chmod(path, S_IRWXU) == 0;
+}
+
+static DIR *dir_open(int parent_fd, const char *name)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    DIR *dir;
+
+    (void)open_up(parent_fd, name);
+    fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir)
         (void)nacre_fd_take(&fd);
     return dir;
@@ -43,27 +64,34 @@ static int remove_one(int fd, const char *name)
     return unlinkat(fd, name, AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 
+/* Under a name that nobody has; 0, or an errno. */
+static int move_up(int fd, const char *name, int top_fd, uint64_t *serial)
+{
+    char moved[40];
+    int failure;
+
+    do {
+        (void)snprintf(moved, sizeof(moved), ".nacre-moved-%" PRIu64, (*serial)++);
+        failure = renameat2(fd, name, top_fd, moved, 1 /* NOREPLACE */) == 0 ? 0 : errno;
+        /* Its entry ".." changes, so that it has to be writable itself. */
+    } while (failure == EEXIST || (failure == EACCES && open_up(fd, name)));
+    return failure;
+}
+
 /* Empty `name` in `top_fd` by one level: what has content of its own is moved up
  * beside it, so that depth never costs an fd. */
 static int remove_level(int top_fd, const char *name, uint64_t *serial)
 {
     NACRE_AUTO(dir_guard) DIR *dir = dir_open(top_fd, name);
     struct dirent *entry;
-    char moved[40];
 
     if (!dir)
         return errno;
     while ((entry = readdir(dir)) != NULL) {
         int failure = is_dots(entry->d_name) ? 0 : remove_one(dirfd(dir), entry->d_name);
 
-        if (failure == ENOTEMPTY || failure == EEXIST) {
-            do {
-                (void)snprintf(moved, sizeof(moved), ".nacre-moved-%" PRIu64,
-                               (*serial)++);
-                failure = renameat2(dirfd(dir), entry->d_name, top_fd, moved,
-                                    1 /* NOREPLACE */) == 0 ? 0 : errno;
-            } while (failure == EEXIST);
-        }
+        if (failure == ENOTEMPTY || failure == EEXIST)
+            failure = move_up(dirfd(dir), entry->d_name, top_fd, serial);
         if (failure != 0)
             return failure;
     }

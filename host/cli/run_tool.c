@@ -385,8 +385,7 @@ static enum nacre_status enter(const struct cli_args *args,
                                  request, args->values[RUN_OPT_APPROVAL].text,
                                  &run->approval, err);
     if (status == NACRE_OK)
-        status = nacre_session_enter(run->session.session,
-                                     nacre_engine_state_dir(run->engine), run->policy,
+        status = nacre_session_enter(run->session.session, run->engine, run->policy,
                                      out_of_turn, NULL, request, &run->session.hold, err);
     if (status == NACRE_OK && run->approval.verdict == NACRE_APPROVAL_APPROVED)
         request->approver = run->approval.approver;

@@ -35,23 +35,34 @@ static struct nacre_sessions_prune limits_of(const struct cli_args *args)
     };
 }
 
-/* The file's own name, as records have it, and what it says for the main session. */
+/* What the file says now for an agent; one that it no longer fits keeps what it has. */
+static bool limits_now(void *data, const char *agent, uint64_t *ret_idle_ms,
+                       uint64_t *ret_age_ms)
+{
+    NACRE_AUTO(nacre_session_guard) struct nacre_session *session = NULL;
+    const struct nacre_session_ask ask = { .agent = agent, .home = getenv("HOME") };
+    struct nacre_error ignored;
+
+    if (nacre_session_settle(data, &ask, &session, &ignored) != NACRE_OK)
+        return false;
+    *ret_idle_ms = session->prune_idle_ms;
+    *ret_age_ms = session->prune_age_ms;
+    return true;
+}
+
+/* By the file's own name, as records have it. */
 static enum nacre_status read_config(const char *reference,
                                      struct nacre_sessions_prune *how,
-                                     struct cli_session *session,
+                                     struct nacre_config **ret_config,
                                      struct nacre_error *err)
 {
-    enum nacre_status status =
-        cli_session_settle(session, reference, NULL, NULL, NULL, err);
+    enum nacre_status status = nacre_config_load(reference, ret_config, err);
 
     if (status != NACRE_OK)
         return status;
-    how->config = session->config->file ? session->config->file : session->config->source;
-    if (how->limits_given)
-        return NACRE_OK;
-    how->limits_given = true;
-    how->idle_ms = session->session->prune_idle_ms;
-    how->age_ms = session->session->prune_age_ms;
+    how->config = (*ret_config)->file ? (*ret_config)->file : (*ret_config)->source;
+    how->limits = limits_now;
+    how->limits_data = *ret_config;
     return NACRE_OK;
 }
 
@@ -98,7 +109,7 @@ static int tell(const struct cli_args *args, const struct nacre_sessions_report 
 static int run(const struct cli_args *args)
 {
     NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = NULL;
-    NACRE_AUTO(cli_session_clear) struct cli_session session = { 0 };
+    NACRE_AUTO(nacre_config_guard) struct nacre_config *config = NULL;
     struct nacre_sessions_prune how = limits_of(args);
     struct nacre_sessions_report report = { 0 };
     struct nacre_sessions_ender ender = { .end = cli_boxes_ender };
@@ -108,7 +119,7 @@ static int run(const struct cli_args *args)
 
     ender.data = engine;
     if (status == NACRE_OK && has_config)
-        status = read_config(args->values[OPT_CONFIG].text, &how, &session, &err);
+        status = read_config(args->values[OPT_CONFIG].text, &how, &config, &err);
     if (status == NACRE_OK)
         status = nacre_sessions_prune(nacre_engine_state_dir(engine), &how, &ender,
                                       &report, &err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "boxes.h"
+#include "nacre/leak.h"
 #include "nacre/own.h"
 #include "nacre/secrets.h"
 #include "nacre/text.h"
@@ -236,6 +237,10 @@ static enum nacre_status set(struct call *call, struct nacre_error *err)
                                  items_of(&values[OPT_HOST]),
                                  items_of(&values[OPT_GRANT]), err);
     explicit_bzero(value, sizeof(value));
+    if (status == NACRE_OK && count < NACRE_LEAK_VALUE_MIN)
+        cli_say("note: a value of less than %d bytes is not looked for: it is not taken out "
+                "of output, nor of what a server sends back",
+                NACRE_LEAK_VALUE_MIN);
     return status == NACRE_OK ? tell(call, "stored", err) : status;
 }
 

@@ -139,14 +139,30 @@ static int list_all(const struct cli_args *args, struct nacre_engine *engine)
 
 /* ---- end ---- */
 
-/* What runs in its background goes with it; without a keeper nothing does. */
-static enum nacre_status end_jobs(const char *state_dir, const char *key,
+/* Without a keeper nothing runs in the background. */
+static enum nacre_status end_jobs(void *data, const char *key, uint32_t *ret_ended,
                                   struct nacre_error *err)
 {
-    const struct nacre_keeper_at at = { .state_dir = state_dir };
-    uint32_t ended;
+    const struct nacre_keeper_at at = { .state_dir = data };
 
-    return nacre_jobs_end(&at, key, &ended, err);
+    return nacre_jobs_end(&at, key, ret_ended, err);
+}
+
+static void tell_end(const struct nacre_sessions_report *sum)
+{
+    if (sum->ended == 0 && sum->workspaces == 0)
+        (void)printf("no sandbox or workspace of its own: nothing to remove");
+    else
+        (void)printf("ended %" PRIu32 " sandbox%s, removed %" PRIu32 " workspace%s",
+                     sum->ended, sum->ended == 1 ? "" : "es", sum->workspaces,
+                     sum->workspaces == 1 ? "" : "s");
+    if (sum->jobs > 0)
+        (void)printf("; ended %" PRIu32 " background command%s", sum->jobs,
+                     sum->jobs == 1 ? "" : "s");
+    (void)putchar('\n');
+    if (sum->kept > 0)
+        (void)printf("%" PRIu32 " of its agent's own stay%s\n", sum->kept,
+                     sum->kept == 1 ? "s" : "");
 }
 
 static int end(const struct cli_args *args, struct nacre_engine *engine)
@@ -157,29 +173,31 @@ static int end(const struct cli_args *args, struct nacre_engine *engine)
     struct nacre_error err;
 
     for (size_t i = 1; i < args->operand_count; i++) {
+        const struct nacre_sessions_end how = {
+            .key = args->operands[i],
+            .force = args->values[OPT_FORCE].given,
+            .deadline_ns = deadline(args),
+            .end_jobs = end_jobs,
+            .jobs_data = (void *)state_dir,
+        };
         struct nacre_sessions_report one;
 
-        if (end_jobs(state_dir, args->operands[i], &err) != NACRE_OK ||
-            nacre_sessions_end(state_dir, args->operands[i],
-                               args->values[OPT_FORCE].given, deadline(args), &ender,
-                               &one, &err) != NACRE_OK)
+        if (nacre_sessions_end(state_dir, &how, &ender, &one, &err) != NACRE_OK)
             return cli_fail(args, &err);
         sum.ended += one.ended;
         sum.workspaces += one.workspaces;
         sum.kept += one.kept;
+        sum.jobs += one.jobs;
     }
     if (args->json)
-        return cli_json_print(json_pack("{s:I, s:I, s:I}", "ended", (json_int_t)sum.ended,
-                                        "workspaces", (json_int_t)sum.workspaces, "kept",
-                                        (json_int_t)sum.kept))
+        return cli_json_print(json_pack("{s:I, s:I, s:I, s:I}", "ended",
+                                        (json_int_t)sum.ended, "workspaces",
+                                        (json_int_t)sum.workspaces, "kept",
+                                        (json_int_t)sum.kept, "background",
+                                        (json_int_t)sum.jobs))
                    ? 0
                    : nacre_status_exit(NACRE_ERR_MEMORY);
-    (void)printf("ended %" PRIu32 " sandbox%s, removed %" PRIu32 " workspace%s\n",
-                 sum.ended, sum.ended == 1 ? "" : "es", sum.workspaces,
-                 sum.workspaces == 1 ? "" : "s");
-    if (sum.kept > 0)
-        (void)printf("%" PRIu32 " of the agent's own or shared stay%s\n", sum.kept,
-                     sum.kept == 1 ? "s" : "");
+    tell_end(&sum);
     return 0;
 }
 
@@ -346,7 +364,8 @@ const struct cli_verb cli_verb_session = {
         "safe, and says which. With --skills the folders of DIR that have a SKILL.md\n"
         "become its skills/, and what was there goes. Links are never followed.\n"
         "path makes the workspace, if need be, and says where it is.\n"
-        "end removes a session's own sandbox and workspace; its agent's stay.",
+        "end takes what runs in a session's background, its own sandbox and workspace;\n"
+        "its agent's stay. A session that runs is left as it is, or ended with --force.",
     .example = "  nacre session put --config openclaw.json --session work photo.png\n"
                "  nacre session end work",
     .options = options,

@@ -4,12 +4,16 @@
  */
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -24,6 +28,8 @@
 #define DATA_BYTES_MAX ((rlim_t)2 << 30)
 #define OPEN_FILES 4096 /* two for each of 500 connections, and room */
 #define LOCKED_BYTES ((rlim_t)64 << 20) /* for values, and what they are put into */
+#define HEAP_LOCKED_BYTES (2 << 20)      /* of what libraries make of them */
+#define HEAP_BLOCK_BYTES (128 << 10)     /* larger ones lie outside of the heap */
 
 /* As in backends/shared/landlock.c, of which this needs a small part. */
 #ifndef SYS_landlock_create_ruleset
@@ -154,10 +160,49 @@ enum nacre_status door_cage_close(struct nacre_error *err)
     return status == NACRE_OK ? filter_calls(err) : status;
 }
 
+/* Where the heap lies; false: it can't be told. */
+static bool find_heap(uintptr_t *ret_begin, uintptr_t *ret_end)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    bool found = false;
+
+    while (maps && !found && fgets(line, sizeof(line), maps))
+        found = strstr(line, "[heap]") &&
+                sscanf(line, "%" SCNxPTR "-%" SCNxPTR, ret_begin, ret_end) == 2;
+    if (maps)
+        (void)fclose(maps);
+    return found;
+}
+
+/*
+ * libcurl and OpenSSL copy what they send.  As much of the heap as some requests need is
+ * locked, page by page as it is used, where the limit on locked memory has room for it.
+ */
+static void lock_heap(void)
+{
+    void *blocks[16] = { NULL }, *top = sbrk(0);
+    uintptr_t begin, end;
+
+    if (mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES) != 1 ||
+        mallopt(M_TRIM_THRESHOLD, INT_MAX) != 1 ||
+        mallopt(M_TOP_PAD, HEAP_LOCKED_BYTES) != 1)
+        return;
+    /* Until it grows, by all of it at once: what comes later is locked by nobody. */
+    for (size_t i = 0; i < NACRE_COUNT(blocks) && sbrk(0) == top; i++)
+        blocks[i] = malloc(HEAP_BLOCK_BYTES / 2);
+    for (size_t i = 0; i < NACRE_COUNT(blocks); i++)
+        free(blocks[i]);
+    if (find_heap(&begin, &end) && end - begin < 2 * (size_t)HEAP_LOCKED_BYTES)
+        (void)mlock2((void *)begin, end - begin, MLOCK_ONFAULT);
+}
+
 static bool locks;
 
 void door_locked_begin(void)
 {
+    if (!locks)
+        lock_heap();
     locks = true;
 }
 

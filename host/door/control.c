@@ -15,6 +15,7 @@
 #include "nacre/clock.h"
 #include "nacre/door_control.h"
 #include "nacre/own.h"
+#include "revoked.h"
 
 /* What is read before the door is open, and the packet at hand. */
 static struct {
@@ -236,7 +237,8 @@ static void end_run(struct door *door)
 static void obey(struct door *door, const struct nacre_door_control *head,
                  const char *bytes, size_t count, int fd)
 {
-    if ((fd >= 0) != (head->order == NACRE_DOOR_SERVE) ||
+    if ((fd >= 0) != (head->order == NACRE_DOOR_SERVE ||
+                      head->order == NACRE_DOOR_REVOKED) ||
         (head->order >= NACRE_DOOR_SERVE && !control.open))
         fail(door, "the door was told something out of turn");
     switch (head->order) {
@@ -246,6 +248,7 @@ static void obey(struct door *door, const struct nacre_door_control *head,
         add_secret(door, head->number, true, bytes, count);
         break;
     case NACRE_DOOR_TOKENS: add_tokens(door, head->number != 0, bytes, count); break;
+    case NACRE_DOOR_REVOKED: door_revoked_set(door, fd); break;
     case NACRE_DOOR_OPEN: open_door(door, head->number); break;
     case NACRE_DOOR_SERVE: serve(door, head->number, fd); break;
     case NACRE_DOOR_BEGIN: begin_run(door, head->at_ns); break;

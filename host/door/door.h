@@ -38,6 +38,8 @@ struct door {
     uint32_t secret_count;
     struct door_token *tokens;
     uint32_t token_count;
+    bool has_revoked;
+    int revoked_fd; /* see revoked.h */
     struct nacre_leaks *leaks; /* values and patterns; NULL: nothing is scanned */
     struct nacre_leaks *scrub; /* the values alone, out of what comes back; NULL: none */
     struct door_fetcher *fetcher;

@@ -2,7 +2,6 @@
 #include "fetch.h"
 
 #include <assert.h>
-#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,30 +19,6 @@ struct curl_watch {
     struct door_watch watch; /* first */
     struct door_fetcher *fetcher;
 };
-
-/* ---- libcurl's memory: it has values in it, and is wiped when it is given back ---- */
-
-static void wipe_free(void *bytes)
-{
-    if (bytes)
-        explicit_bzero(bytes, malloc_usable_size(bytes));
-    free(bytes);
-}
-
-static void *wipe_realloc(void *bytes, size_t size)
-{
-    size_t had = bytes ? malloc_usable_size(bytes) : 0;
-    void *moved;
-
-    if (bytes && size > 0 && size <= had)
-        return bytes;
-    moved = malloc(size);
-    if (moved && bytes)
-        memcpy(moved, bytes, had < size ? had : size);
-    if (moved)
-        wipe_free(bytes);
-    return moved;
-}
 
 /* ---- what is to be done ---- */
 
@@ -342,8 +317,7 @@ enum nacre_status door_fetcher_new(struct door *door, struct door_fetcher **ret_
     uint32_t most = door->egress.limits.connections_max;
     long connections = most > 0 ? (long)most : 1; /* 0 would be without limit */
 
-    if (curl_global_init_mem(CURL_GLOBAL_ALL, malloc, wipe_free, wipe_realloc, strdup,
-                             calloc) != CURLE_OK)
+    if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK)
         return nacre_fail(err, NACRE_ERR_BACKEND, "libcurl does not start");
     fetcher = calloc(1, sizeof(*fetcher));
     if (!fetcher)

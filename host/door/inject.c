@@ -11,6 +11,7 @@
 #include "nacre/own.h"
 #include "nacre/secrets.h"
 #include "nacre/text.h"
+#include "revoked.h"
 
 #define TOKEN_SIZE (NACRE_TOKEN_TEXT - 1)
 #define RULE "capabilities.secrets"
@@ -179,6 +180,10 @@ static enum nacre_http_code find_token(const struct door *door, const char *text
         if (nacre_clock_wall_ms() >= token->expires_ms)
             return refuse(verdict, "token-expired",
                           "The token for secret %s has expired. Ask for a new one.",
+                          door->secrets[token->secret].name);
+        if (door_revoked(door, &digest))
+            return refuse(verdict, "token-revoked",
+                          "The token for secret %s was revoked. Ask for a new one.",
                           door->secrets[token->secret].name);
         *ret_index = token->secret;
         return NACRE_HTTP_OK;

@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct nacre_door {
 struct nacre_doors {
     pthread_mutex_t lock;
     char *program;               /* whose neighbour nacre-door is; NULL: this one's */
+    char *revoked;               /* the path of the list of revoked tokens; or NULL */
     char path[DOOR_PATH];        /* of nacre-door; "": nobody has needed it yet */
     bool checked;
     uint8_t secret_key[32];      /* so that no digest of a secret's value is ever kept */
@@ -54,6 +56,15 @@ static void door_guard(struct nacre_door **door)
 
 /* ---- the engine's doors ---- */
 
+static bool copy_options(struct nacre_doors *doors,
+                         const struct nacre_doors_options *options)
+{
+    if (options && options->program && !(doors->program = strdup(options->program)))
+        return false;
+    return !options || !options->state_dir ||
+           asprintf(&doors->revoked, "%s/" NACRE_TOKENS_REVOKED, options->state_dir) >= 0;
+}
+
 enum nacre_status nacre_doors_new(const struct nacre_doors_options *options,
                                   struct nacre_doors **ret_doors, struct nacre_error *err)
 {
@@ -67,12 +78,10 @@ enum nacre_status nacre_doors_new(const struct nacre_doors_options *options,
         free(doors);
         return status;
     }
-    if (options && options->program) {
-        doors->program = strdup(options->program);
-        if (!doors->program) {
-            free(doors);
-            return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for doors");
-        }
+    if (!copy_options(doors, options)) {
+        free(doors->program);
+        free(doors);
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for doors");
     }
     (void)pthread_mutex_init(&doors->lock, NULL);
     *ret_doors = doors;
@@ -91,6 +100,7 @@ void nacre_doors_free(struct nacre_doors *doors)
     }
     (void)pthread_mutex_destroy(&doors->lock);
     explicit_bzero(doors->secret_key, sizeof(doors->secret_key));
+    free(doors->revoked);
     free(doors->program);
     free(doors);
 }
@@ -243,8 +253,26 @@ static enum nacre_status tell_secrets(const struct nacre_door *door,
     return status;
 }
 
+/* Whoever has tokens is told where their end is. */
+static enum nacre_status tell_revoked(const struct nacre_doors *doors,
+                                      const struct nacre_door *door,
+                                      struct nacre_error *err)
+{
+    struct nacre_door_control head = { .order = NACRE_DOOR_REVOKED };
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+
+    if (!doors->revoked)
+        return NACRE_OK;
+    fd = open(doors->revoked, O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+              0600);
+    if (fd < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "cannot open %s", doors->revoked);
+    return door_process_tell(&door->process, &head, NULL, 0, fd, err);
+}
+
 /* Those of this run, instead of those of the last. */
-static enum nacre_status tell_tokens(const struct nacre_door *door,
+static enum nacre_status tell_tokens(const struct nacre_doors *doors,
+                                     const struct nacre_door *door,
                                      const struct nacre_egress *egress,
                                      const struct nacre_secret_set *granted,
                                      struct nacre_error *err)
@@ -259,6 +287,8 @@ static enum nacre_status tell_tokens(const struct nacre_door *door,
                   "as many as fit");
     if (!tokens)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a door's tokens");
+    if (granted && granted->token_count > 0)
+        status = tell_revoked(doors, door, err);
     for (uint32_t i = 0; granted && i < granted->token_count && status == NACRE_OK; i++) {
         const struct nacre_secret_token *token = &granted->tokens[i];
         uint32_t place = token->secret < granted->count
@@ -323,7 +353,7 @@ static enum nacre_status start(const struct nacre_doors *doors,
     if (status == NACRE_OK)
         status = tell_secrets(door, &plan->egress, granted, err);
     if (status == NACRE_OK)
-        status = tell_tokens(door, &plan->egress, granted, err);
+        status = tell_tokens(doors, door, &plan->egress, granted, err);
     if (status == NACRE_OK)
         status = tell(door, NACRE_DOOR_OPEN, NACRE_DOOR_BUILD, NULL, 0, err);
     if (status == NACRE_OK || status == NACRE_ERR_IO)
@@ -355,7 +385,8 @@ enum nacre_status nacre_doors_get(struct nacre_doors *doors,
         struct nacre_error gone;
 
         if (is_fresh(door) && door_process_lives(&door->process) &&
-            tell_tokens(door, &plan->egress, request->granted, &gone) == NACRE_OK)
+            tell_tokens(doors, door, &plan->egress, request->granted, &gone) ==
+                NACRE_OK)
             break;
         door_free(door);
     }

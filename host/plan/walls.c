@@ -393,8 +393,7 @@ static const struct builtin gvisor_full_parts[] = {
 #define MACHINE_KERNEL                                                             \
     { "/proc", true, false, "/proc of the machine's kernel",                       \
       "the machine's own; the kernel's secrets masked" },                          \
-    { "/sys", true, false, "/sys of the machine's kernel",                         \
-      "the machine's own; read-only" },                                            \
+    { "/sys", false, false, "/sys is covered", "the machine has no sysfs" },       \
     { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",  \
       "no device of the host; mknod refused" },                                    \
     TMP_ROW

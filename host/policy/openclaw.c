@@ -227,6 +227,17 @@ static enum nacre_status note_limits(const struct nacre_reading *at,
                              at->where);
 }
 
+/* Its profiles name sets of tools, which differ from version to version; but "full" is
+ * none in all of them. */
+static enum nacre_status note_profile(const struct nacre_reading *at,
+                                      const struct nacre_node *node, void *target,
+                                      struct nacre_error *err)
+{
+    bool is_full = node->kind == NACRE_NODE_TEXT && strcmp(node->text, "full") == 0;
+
+    return is_full ? NACRE_OK : note_limits(at, node, target, err);
+}
+
 /* The same of single keys below it. */
 static enum nacre_status note_below(const struct nacre_reading *at,
                                     const struct nacre_node *node, void *target,
@@ -255,7 +266,7 @@ static const struct nacre_schema_key tools_keys[] = {
     { NACRE_ROW_RULES("deny", rules.tools.deny, nacre_entry_text) },
     { NACRE_ROW_SECTION("sandbox", tools_sandbox_schema) },
     { NACRE_ROW_SECTION("elevated", elevated_schema), .set = enter_elevated },
-    { NACRE_ROW_SET("profile", ANY, note_limits) },
+    { NACRE_ROW_SET("profile", ANY, note_profile) },
     { NACRE_ROW_SET("byProvider", ANY, note_limits) },
     { NACRE_ROW_SET("toolsBySender", ANY, note_limits) },
     { NACRE_ROW_SET("exec", ANY, note_below) },

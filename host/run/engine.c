@@ -244,7 +244,8 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
         status = nacre_plans_new(&engine->plans, err);
     if (status == NACRE_OK)
         status = nacre_doors_new(
-            &(struct nacre_doors_options){ .program = engine->places.program },
+            &(struct nacre_doors_options){ .program = engine->places.program,
+                                           .state_dir = engine->places.state_dir },
             &engine->doors, err);
     /* Before all else that takes time: its way to being ready is the longest. */
     if (status == NACRE_OK) {

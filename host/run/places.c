@@ -11,6 +11,7 @@
 #include "nacre/path.h"
 
 #define SEARCHED_DIRS_MAX 4
+#define THIS_PROGRAM "/proc/self/exe"
 
 static enum nacre_status keep(char **ret_text, const char *text, struct nacre_error *err)
 {
@@ -62,12 +63,12 @@ static bool program_dir(const char *program, char ret_path[PATH_MAX])
     ssize_t length;
     char *slash;
 
-    if (program) {
+    if (program && strcmp(program, THIS_PROGRAM) != 0) {
         if (!realpath(program, ret_path))
             return false;
     } else {
         /* What the kernel calls it has no links left to resolve, one by one. */
-        length = readlink("/proc/self/exe", ret_path, PATH_MAX - 1);
+        length = readlink(THIS_PROGRAM, ret_path, PATH_MAX - 1);
         if (length <= 0 || ret_path[0] != '/')
             return false;
         ret_path[length] = '\0';

@@ -216,6 +216,40 @@ static void tell_all(struct nacre_audit_run *record, struct nacre_buf *command,
     record->bare = bare;
 }
 
+/* Plans it, and finds who can run that here. */
+static enum nacre_status choose(struct nacre_engine *engine,
+                                const struct nacre_policy *policy,
+                                const struct nacre_request *request,
+                                const struct nacre_plan **plan,
+                                struct nacre_executor **ret_executor,
+                                struct nacre_result *result, struct nacre_error *err)
+{
+    struct nacre_executor *opened = NULL;
+    enum nacre_status status =
+        nacre_plans_get(engine->plans, policy, request, plan, result, err);
+
+    if (status == NACRE_OK)
+        status = open_level(engine, policy, *plan, &opened, result, err);
+    if (status == NACRE_OK)
+        status = nacre_executor_select(&opened, 1, *plan, ret_executor, result, err);
+    return status;
+}
+
+bool nacre_run_is_refused(struct nacre_engine *engine, const struct nacre_policy *policy,
+                          const struct nacre_request *request)
+{
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
+    struct nacre_executor *executor = NULL;
+    const struct nacre_plan *plan = NULL;
+    struct nacre_error err;
+    enum nacre_status status = nacre_result_new(&denials, &err);
+
+    if (status == NACRE_OK)
+        status = choose(engine, policy, request, &plan, &executor, denials, &err);
+    nacre_plans_put(engine->plans, plan);
+    return is_refusal(status);
+}
+
 /* Decides, plans, selects and runs; whatever is refused on the way is an outcome. */
 static enum nacre_status run_request(struct nacre_engine *engine,
                                      struct run_secrets *secrets,
@@ -226,7 +260,7 @@ static enum nacre_status run_request(struct nacre_engine *engine,
     NACRE_AUTO(nacre_guard_clear) struct nacre_guard guard = NACRE_GUARD_INIT;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf command = NACRE_BUF(COMMAND_BYTES_MAX);
     struct nacre_audit_bare bare;
-    struct nacre_executor *opened = NULL, *executor = NULL;
+    struct nacre_executor *executor = NULL;
     struct nacre_error audit_err;
     enum nacre_status status = nacre_decide(record->policy, record->tool,
                                             record->request, result, err);
@@ -242,12 +276,11 @@ static enum nacre_status run_request(struct nacre_engine *engine,
     if (status == NACRE_OK)
         status = open_secrets(engine, secrets, record, result, err);
     if (status == NACRE_OK)
-        status = nacre_plans_get(engine->plans, record->policy, record->request, plan,
-                                 result, err);
-    if (status == NACRE_OK)
-        status = open_level(engine, record->policy, *plan, &opened, result, err);
-    if (status == NACRE_OK)
-        status = nacre_executor_select(&opened, 1, *plan, &executor, result, err);
+        status = choose(engine, record->policy, record->request, plan, &executor, result,
+                        err);
+    if (status == NACRE_OK && record->request->refused)
+        status = nacre_fail(err, NACRE_ERR_DENIED,
+                            "what this machine can enforce has just changed: run it again");
     /* Also what is refused has to be recorded; nothing has been used up yet. */
     if (nacre_engine_audit(engine, &audit_err) != NACRE_OK) {
         *err = audit_err;

@@ -60,7 +60,8 @@ static enum nacre_status reopen(const struct session_disk *disk, int *fd,
 {
     nacre_fd_guard(fd);
     *fd = -1;
-    return session_dir_make(disk->root_fd, disk->name, disk->owner, disk->steps, fd, err);
+    return session_dir_make(disk->root_fd, disk->name, disk->owner, true, disk->steps, fd,
+                            err);
 }
 
 static enum nacre_status make_image(const struct session_disk *disk,

@@ -108,6 +108,15 @@ enum nacre_status session_lock(int dir_fd, const char *id, const char *kind, boo
     }
 }
 
+bool session_lock_is_there(int dir_fd, const char *id, const char *kind)
+{
+    char name[SESSION_FILE];
+    struct stat st;
+
+    name_of(name, id, kind);
+    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void session_lock_remove(int dir_fd, const char *id, const char *kind)
 {
     char name[SESSION_FILE];

@@ -185,12 +185,12 @@ static enum nacre_status open_inbound(struct nacre_session_hold *hold, int *ret_
                                       struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int media_fd = -1;
-    enum nacre_status status = session_dir_make(hold->fd, "media", &hold->owner,
+    enum nacre_status status = session_dir_make(hold->fd, "media", &hold->owner, false,
                                                 &hold->steps, &media_fd, err);
 
     if (status == NACRE_OK)
-        status = session_dir_make(media_fd, "inbound", &hold->owner, &hold->steps, ret_fd,
-                                  err);
+        status = session_dir_make(media_fd, "inbound", &hold->owner, false, &hold->steps,
+                                  ret_fd, err);
     return status;
 }
 

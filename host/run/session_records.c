@@ -42,26 +42,27 @@ static void take_id(struct nacre_hasher *hasher, char ret_id[SESSION_ID])
     (void)snprintf(ret_id, SESSION_ID, "%.32s", nacre_digest_hex(&digest, hex));
 }
 
-void session_turn_id(const struct nacre_session *session, char ret_id[SESSION_ID])
+void session_turn_id(const char *agent, const char *key, char ret_id[SESSION_ID])
 {
     struct nacre_hasher hasher;
 
     nacre_hash_init(&hasher);
     nacre_hash_add_text(&hasher, "turn");
-    nacre_hash_add_text(&hasher, session->agent);
-    nacre_hash_add_text(&hasher, session->key);
+    nacre_hash_add_text(&hasher, agent);
+    nacre_hash_add_text(&hasher, key);
     take_id(&hasher, ret_id);
 }
 
-void session_box_id(const struct nacre_session *session, char ret_id[SESSION_ID])
+void session_box_id(const char *root, enum nacre_scope scope, const char *scope_key,
+                    char ret_id[SESSION_ID])
 {
     struct nacre_hasher hasher;
 
     nacre_hash_init(&hasher);
     nacre_hash_add_text(&hasher, "box");
-    nacre_hash_add_text(&hasher, session->workspace_root);
-    nacre_hash_add_u64(&hasher, session->scope);
-    nacre_hash_add_text(&hasher, session->scope_key);
+    nacre_hash_add_text(&hasher, root);
+    nacre_hash_add_u64(&hasher, scope);
+    nacre_hash_add_text(&hasher, scope_key);
     take_id(&hasher, ret_id);
 }
 
@@ -128,6 +129,18 @@ static bool is_name(const char *name)
            strcmp(name, "..") != 0 && strlen(name) < NAME_MAX / 2;
 }
 
+/* A record that was changed would have another directory removed: its name is made of
+ * root, scope and key, and the workspace's of the key. */
+static bool is_its_own(const char *id, const struct session_record *record)
+{
+    char made[SESSION_ID], slug[NACRE_SLUG];
+
+    session_box_id(record->root, record->scope, record->scope_key, made);
+    nacre_session_slug(record->scope_key, slug);
+    return strcmp(made, id) == 0 &&
+           (!record->workspace || strcmp(record->workspace, slug) == 0);
+}
+
 /* NULL stays NULL. */
 static bool keep_text(const char *text, char **ret_copy)
 {
@@ -188,7 +201,7 @@ enum nacre_status session_record_read(int dir_fd, const char *id,
         return status;
     if (text.size > 0)
         json = json_loadb(text.bytes, text.size, JSON_REJECT_DUPLICATES, NULL);
-    if (!parse(json, &record))
+    if (!parse(json, &record) || !is_its_own(id, &record))
         return nacre_fail(err, NACRE_ERR_PARSE, "sessions/%s is broken: the next run of "
                           "its session writes it anew", name);
     (void)snprintf(record.id, sizeof(record.id), "%s", id);

@@ -130,7 +130,8 @@ static enum nacre_status copy_tree(struct mirror *mirror, int from_fd, int to_di
     if (depth > NACRE_SKILL_DEPTH_MAX)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "skills: folders are over %d deep",
                           NACRE_SKILL_DEPTH_MAX);
-    status = session_dir_make(to_dir, name, &mirror->hold->owner, NULL, &to_fd, err);
+    status = session_dir_make(to_dir, name, &mirror->hold->owner, true, NULL, &to_fd,
+                              err);
     while (status == NACRE_OK && (entry = readdir(dir)))
         if (!is_dots(entry->d_name))
             status = copy_entry(mirror, dirfd(dir), entry->d_name, to_fd, depth, err);
@@ -199,7 +200,7 @@ static enum nacre_status make_mirror(struct mirror *mirror, int from_fd,
     status = nacre_tree_remove(hold->fd, ASIDE, err);
     session_step(&hold->steps, "copy skills aside");
     if (status == NACRE_OK)
-        status = session_dir_make(hold->fd, ASIDE, &hold->owner, NULL, &to_fd, err);
+        status = session_dir_make(hold->fd, ASIDE, &hold->owner, true, NULL, &to_fd, err);
     while (status == NACRE_OK && (entry = readdir(dir)))
         if (entry->d_name[0] != '.')
             status = copy_skill(mirror, dirfd(dir), entry->d_name, to_fd, err);

@@ -23,8 +23,9 @@ void session_step(const struct session_steps *steps, const char *name);
 
 NACRE_MUST_CHECK enum nacre_status session_store_open(const char *state_dir, int *ret_fd,
                                                       struct nacre_error *err);
-void session_turn_id(const struct nacre_session *session, char ret_id[SESSION_ID]);
-void session_box_id(const struct nacre_session *session, char ret_id[SESSION_ID]);
+void session_turn_id(const char *agent, const char *key, char ret_id[SESSION_ID]);
+void session_box_id(const char *root, enum nacre_scope scope, const char *scope_key,
+                    char ret_id[SESSION_ID]);
 
 /* ---- locks ---- */
 
@@ -43,6 +44,8 @@ NACRE_MUST_CHECK enum nacre_status session_lock(int dir_fd, const char *id,
                                                 const struct session_wait *wait,
                                                 int *ret_fd, int *ret_pid,
                                                 struct nacre_error *err);
+/* Has anybody ever locked it, since it was last removed? */
+bool session_lock_is_there(int dir_fd, const char *id, const char *kind);
 /* Removes the file of a lock that is held alone. */
 void session_lock_remove(int dir_fd, const char *id, const char *kind);
 /* Removes the files of turns that nobody has, and of sandboxes that there are not. */
@@ -102,10 +105,11 @@ NACRE_MUST_CHECK enum nacre_status session_owner_of(const struct nacre_session *
                                                     struct session_owner *ret_owner,
                                                     struct nacre_error *err);
 
-/* The directory `name` in `parent_fd`, made when it is missing, and put right where its
- * guest has changed its mode. */
+/* The directory `name` in `parent_fd`, made when it is missing.  With `put_right` one that
+ * its guest has changed the mode of has it as at first; else it is left as it is. */
 NACRE_MUST_CHECK enum nacre_status session_dir_make(int parent_fd, const char *name,
                                                     const struct session_owner *owner,
+                                                    bool put_right,
                                                     const struct session_steps *steps,
                                                     int *ret_fd, struct nacre_error *err);
 
@@ -134,13 +138,22 @@ NACRE_MUST_CHECK enum nacre_status session_disk_remove(int dir_fd, const char *i
 
 /* Takes the workspace `name` out of `root_fd`: moved aside first, so that a session that
  * comes back never finds half of it. */
-NACRE_MUST_CHECK enum nacre_status session_workspace_remove(int root_fd, const char *name,
-                                                            struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+session_workspace_remove(int root_fd, const char *name, const struct session_steps *steps,
+                         struct nacre_error *err);
 /* Removes what was moved aside. */
 NACRE_MUST_CHECK enum nacre_status session_workspace_finish(int root_fd, const char *name,
                                                             struct nacre_error *err);
 /* Has somebody died over that? */
 bool session_workspace_is_half_gone(int root_fd, const char *name);
+
+/* Ends a sandbox whose hold is the caller's alone, with its workspace, its record and its
+ * locks.  *ret_left: a command runs in it, and it is as it was. */
+NACRE_MUST_CHECK enum nacre_status
+session_end_held(int dir_fd, const struct session_record *record, bool force,
+                 const struct nacre_sessions_ender *ender,
+                 const struct session_steps *steps, struct nacre_sessions_report *report,
+                 bool *ret_left, struct nacre_error *err);
 
 /* ---- what a hold is ---- */
 

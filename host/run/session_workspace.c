@@ -139,20 +139,20 @@ enum nacre_status session_owner_of(const struct nacre_session *session,
         /* Root's file tools have no capability in their worker: the group is how they
          * come in. */
         owner.uid = ORDINARY_ID;
-        owner.mode = 02770;
         if (shell->container.user.text &&
             !read_user(shell->container.user.text, &owner))
             return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                               "user '%s' is not UID or UID:GID in digits: whose is the "
                               "workspace?",
                               nacre_text_shown(shown, shell->container.user.text));
+        owner.mode = owner.uid == 0 ? 0700 : 02770;
     }
     *ret_owner = owner;
     return NACRE_OK;
 }
 
 enum nacre_status session_dir_make(int parent_fd, const char *name,
-                                   const struct session_owner *owner,
+                                   const struct session_owner *owner, bool put_right,
                                    const struct session_steps *steps, int *ret_fd,
                                    struct nacre_error *err)
 {
@@ -171,13 +171,16 @@ enum nacre_status session_dir_make(int parent_fd, const char *name,
         return nacre_fail(err, NACRE_ERR_DENIED,
                           "%.100s belongs to user %u, and neither nacre nor its sandbox "
                           "made it", name, st.st_uid);
+    session_step(steps, "give a directory its mode");
+    /* The mode first: what has its owner was made to the end. */
+    if ((put_right || st.st_uid != owner->uid) && (st.st_mode & 07777) != owner->mode &&
+        fchmod(fd, owner->mode) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "the mode of %.100s can't be set", name);
     session_step(steps, "give a directory its owner");
-    if ((st.st_uid != owner->uid || st.st_gid != owner->gid) &&
+    if ((st.st_uid != owner->uid || (put_right && st.st_gid != owner->gid)) &&
         fchown(fd, owner->uid, owner->gid) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "%.100s can't be given to user %u", name,
                           owner->uid);
-    if ((st.st_mode & 07777) != owner->mode && fchmod(fd, owner->mode) != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "the mode of %.100s can't be set", name);
     *ret_fd = nacre_fd_take(&fd);
     return NACRE_OK;
 }
@@ -209,6 +212,7 @@ enum nacre_status session_workspace_finish(int root_fd, const char *name,
 }
 
 enum nacre_status session_workspace_remove(int root_fd, const char *name,
+                                           const struct session_steps *steps,
                                            struct nacre_error *err)
 {
     char gone[NAME_MAX + 1];
@@ -217,12 +221,15 @@ enum nacre_status session_workspace_remove(int root_fd, const char *name,
     if (!gone_name(name, gone) || strchr(name, '/') || strcmp(name, ".") == 0 ||
         strcmp(name, "..") == 0)
         return nacre_fail(err, NACRE_ERR_PARSE, "this is no workspace's name");
+    session_step(steps, "remove what was moved aside before");
     status = session_workspace_finish(root_fd, name, err);
     if (status != NACRE_OK)
         return status;
+    session_step(steps, "move the workspace aside");
     if (renameat(root_fd, name, root_fd, gone) != 0)
         return errno == ENOENT
                    ? NACRE_OK
                    : nacre_fail(err, NACRE_ERR_IO, "a workspace can't be moved aside");
+    session_step(steps, "remove the workspace");
     return session_workspace_finish(root_fd, name, err);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "engine.h"
 #include "nacre/clock.h"
 #include "nacre/text.h"
 #include "session_store.h"
@@ -40,7 +41,7 @@ static enum nacre_status take_turn(const struct nacre_session *session,
     int pid = 0;
     enum nacre_status status;
 
-    session_turn_id(session, id);
+    session_turn_id(session->agent, session->key, id);
     session_step(&hold->steps, "take the turn");
     status = session_lock(hold->dir_fd, id, SESSION_TURN, true, &hold->wait,
                           &hold->turn_fd, &pid, err);
@@ -107,7 +108,8 @@ static enum nacre_status make_own(const struct nacre_session *session,
         *ret_again = true;
         return finish_removal(hold, root_fd, name, err);
     }
-    status = session_dir_make(root_fd, name, &hold->owner, &hold->steps, &hold->fd, err);
+    status = session_dir_make(root_fd, name, &hold->owner, true, &hold->steps, &hold->fd,
+                              err);
     if (status == NACRE_OK)
         status = bound_own(session, hold, root_fd, name, err);
     return status;
@@ -230,7 +232,8 @@ static enum nacre_status make_hold(const struct nacre_session *session,
     if (path && !hold->path)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a session");
     if (session->sandboxed)
-        session_box_id(session, hold->id);
+        session_box_id(session->workspace_root, session->scope, session->scope_key,
+                       hold->id);
     return session_owner_of(session, &hold->owner, err);
 }
 
@@ -311,8 +314,20 @@ static uint64_t time_of(const struct nacre_policy *policy,
                                                                  : most;
 }
 
+/* As level none has it: mounts are a sandbox's, here the command has the host's tree. */
+static void strip_request(const struct nacre_session *session,
+                          struct nacre_request *request)
+{
+    request->mounts = NULL;
+    request->mount_count = 0;
+    request->unsandboxed = true;
+    request->workspace = session->sandboxed && session->access != NACRE_ACCESS_RW
+                             ? session->box_workspace
+                             : session->workspace;
+}
+
 enum nacre_status nacre_session_enter(const struct nacre_session *session,
-                                      const char *state_dir,
+                                      struct nacre_engine *engine,
                                       const struct nacre_policy *policy,
                                       bool out_of_turn, const _Atomic int *cancelled,
                                       struct nacre_request *request,
@@ -321,28 +336,30 @@ enum nacre_status nacre_session_enter(const struct nacre_session *session,
 {
     uint64_t start_ns = nacre_clock_ns(), time_ms = time_of(policy, request), waited_ms;
     const struct nacre_session_open_options options = {
-        .state_dir = state_dir,
+        .state_dir = nacre_engine_state_dir(engine),
         .deadline_ns = start_ns + time_ms * NACRE_NS_PER_MS,
         .cancelled = cancelled,
         .out_of_turn = out_of_turn,
     };
     struct nacre_session_hold *hold = NULL;
-    enum nacre_status status = nacre_session_open(session, &options, &hold, err);
+    enum nacre_status status;
 
+    nacre_session_request(session, request);
+    if (policy->level == NACRE_LEVEL_NONE)
+        strip_request(session, request);
+    *ret_hold = NULL;
+    request->refused = nacre_run_is_refused(engine, policy, request);
+    if (request->refused)
+        return NACRE_OK;
+    status = nacre_session_open(session, &options, &hold, err);
     if (status != NACRE_OK)
         return status;
     waited_ms = (nacre_clock_ns() - start_ns) / NACRE_NS_PER_MS;
     if (waited_ms > 0)
         request->timeout_ms = waited_ms < time_ms ? time_ms - waited_ms : 1;
-    nacre_session_request(session, request);
     if (policy->level == NACRE_LEVEL_NONE) {
         name_approver(session, policy == session->host, hold);
-        /* Mounts are a sandbox's: here the command has the host's tree. */
-        request->mounts = NULL;
-        request->mount_count = 0;
-        request->unsandboxed = true;
         request->approver = hold->approver;
-        request->workspace = hold->path;
     }
     *ret_hold = hold;
     return NACRE_OK;

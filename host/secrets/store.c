@@ -104,6 +104,18 @@ enum nacre_status store_replace(int dir_fd, const char *name, const void *bytes,
     return NACRE_OK;
 }
 
+enum nacre_status store_append(int dir_fd, const char *name, const void *bytes,
+                               size_t count, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        openat(dir_fd, name,
+               O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return nacre_fail(err, NACRE_ERR_IO, "cannot open %s", name);
+    return write_all(fd, name, bytes, count, err);
+}
+
 enum nacre_status store_lock(int dir_fd, const char *name, int *ret_fd,
                              struct nacre_error *err)
 {

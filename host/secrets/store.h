@@ -22,6 +22,11 @@ NACRE_MUST_CHECK enum nacre_status store_replace(int dir_fd, const char *name,
                                                  const void *bytes, size_t count,
                                                  struct nacre_error *err);
 
+/* At the end of a file, which is made where there is none; others may have it open. */
+NACRE_MUST_CHECK enum nacre_status store_append(int dir_fd, const char *name,
+                                                const void *bytes, size_t count,
+                                                struct nacre_error *err);
+
 /* Waits 5 s at most, then NACRE_ERR_UNAVAILABLE.  Closing *ret_fd gives it back. */
 NACRE_MUST_CHECK enum nacre_status store_lock(int dir_fd, const char *name, int *ret_fd,
                                               struct nacre_error *err);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "names.h"
@@ -232,9 +233,24 @@ static bool keep_wanted(const struct token *token, const void *data)
            strcmp(hex, unwanted->scope_or_id) != 0;
 }
 
-size_t tokens_drop(struct tokens *tokens, const char *scope_or_id, const char *secret)
+enum nacre_status tokens_drop(struct nacre_vault *vault, struct tokens *tokens,
+                              const char *scope_or_id, const char *secret,
+                              size_t *ret_dropped, struct nacre_error *err)
 {
-    return filter(tokens, keep_wanted, &(struct unwanted){ scope_or_id, secret });
+    const struct unwanted unwanted = { scope_or_id, secret };
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf digests = NACRE_BUF(TOKENS_BYTES_MAX);
+    enum nacre_status status = NACRE_OK;
+
+    for (size_t i = 0; i < tokens->count && status == NACRE_OK; i++)
+        if (!keep_wanted(&tokens->items[i], &unwanted))
+            status = nacre_buf_add(&digests, tokens->items[i].digest.bytes,
+                                   NACRE_DIGEST_BYTES, err);
+    if (status == NACRE_OK && digests.size > 0)
+        status = store_append(vault->state_fd, NACRE_TOKENS_REVOKED, digests.bytes,
+                              digests.size, err);
+    if (status == NACRE_OK)
+        *ret_dropped = filter(tokens, keep_wanted, &unwanted);
+    return status;
 }
 
 static enum nacre_status make_text(char ret_token[NACRE_TOKEN_TEXT],
@@ -355,13 +371,13 @@ enum nacre_status nacre_token_revoke(struct nacre_vault *vault, const char *scop
 {
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
     NACRE_AUTO(tokens_clear) struct tokens tokens = { 0 };
-    uint64_t revoked = 0;
+    size_t revoked = 0;
     enum nacre_status status = vault_begin(vault, &lock, err);
 
     if (status == NACRE_OK)
         status = tokens_load(vault, &tokens, err);
     if (status == NACRE_OK)
-        revoked = tokens_drop(&tokens, scope_or_id, NULL);
+        status = tokens_drop(vault, &tokens, scope_or_id, NULL, &revoked, err);
     if (status == NACRE_OK && revoked > 0)
         status = nacre_random(vault->private->token_key, SEAL_KEY, err);
     if (status == NACRE_OK && revoked > 0)
@@ -382,6 +398,36 @@ static bool has_tokens(const char *state_dir)
            faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
+/* Is all of the list of tokens that have expired since? */
+static bool is_list_over(int state_fd, uint64_t now_ms)
+{
+    struct stat info;
+
+    return fstatat(state_fd, NACRE_TOKENS_REVOKED, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+           info.st_size > 0 &&
+           (uint64_t)info.st_mtim.tv_sec * 1000 + NACRE_TOKEN_MS_MAX + CLOCK_SKEW_MS <
+               now_ms;
+}
+
+/* In place: doors have it open. */
+static enum nacre_status forget_revoked(int state_fd, uint64_t now_ms,
+                                        struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int lock = -1;
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    enum nacre_status status;
+
+    if (!is_list_over(state_fd, now_ms))
+        return NACRE_OK;
+    status = store_lock(state_fd, VAULT_LOCK, &lock, err);
+    if (status != NACRE_OK || !is_list_over(state_fd, now_ms))
+        return status;
+    fd = openat(state_fd, NACRE_TOKENS_REVOKED,
+                O_WRONLY | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd < 0 ? nacre_fail(err, NACRE_ERR_IO, "cannot empty " NACRE_TOKENS_REVOKED)
+                  : NACRE_OK;
+}
+
 /* Needs no key, so that the keeper has none: what it takes away had ended already.  Every
  * engine does it when it is opened: whoever has no tokens pays for one look, and whoever
  * has none that ended waits for no lock. */
@@ -396,6 +442,8 @@ enum nacre_status nacre_token_reap(const char *state_dir, uint64_t *ret_purged,
 
     if (has_tokens(state_dir)) {
         status = nacre_private_dir_open(state_dir, &state_fd, err);
+        if (status == NACRE_OK)
+            status = forget_revoked(state_fd, now_ms, err);
         if (status == NACRE_OK)
             status = read_file(state_fd, &tokens, err);
     }

@@ -357,13 +357,16 @@ enum nacre_status nacre_vault_remove(struct nacre_vault *vault, const char *name
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
     NACRE_AUTO(tokens_clear) struct tokens tokens = { 0 };
     struct vault_entry *entry = NULL;
-    size_t after;
+    size_t after, dropped;
     enum nacre_status status = vault_begin(vault, &lock, err);
 
     if (status == NACRE_OK)
         status = find(vault, name, &entry, err);
     if (status == NACRE_OK)
         status = tokens_load(vault, &tokens, err);
+    /* A new secret of that name is none that its stand-ins were issued for. */
+    if (status == NACRE_OK)
+        status = tokens_drop(vault, &tokens, NULL, name, &dropped, err);
     if (status == NACRE_OK)
         status = nacre_random(vault->private->token_key, SEAL_KEY, err);
     if (status != NACRE_OK)
@@ -373,11 +376,7 @@ enum nacre_status nacre_vault_remove(struct nacre_vault *vault, const char *name
     memmove(entry, entry + 1, after * sizeof(*entry));
     vault->content.count--;
     status = vault_save(vault, err);
-    if (status != NACRE_OK)
-        return status;
-    /* A new secret of that name is none that its stand-ins were issued for. */
-    tokens_drop(&tokens, NULL, name);
-    return tokens_save(vault, &tokens, err);
+    return status == NACRE_OK ? tokens_save(vault, &tokens, err) : status;
 }
 
 enum nacre_status nacre_vault_rotate(struct nacre_vault *vault, struct nacre_error *err)

@@ -80,9 +80,13 @@ NACRE_MUST_CHECK enum nacre_status tokens_load(struct nacre_vault *vault,
 NACRE_MUST_CHECK enum nacre_status tokens_save(struct nacre_vault *vault,
                                                struct tokens *tokens,
                                                struct nacre_error *err);
-/* Takes out those of a scope or of an id, and those of a secret; either may be NULL.
- * Returns how many there were. */
-size_t tokens_drop(struct tokens *tokens, const char *scope_or_id, const char *secret);
+/* Takes out those of a scope or of an id, and those of a secret; either may be NULL.  The
+ * doors that are open know it from then on. */
+NACRE_MUST_CHECK enum nacre_status tokens_drop(struct nacre_vault *vault,
+                                               struct tokens *tokens,
+                                               const char *scope_or_id,
+                                               const char *secret, size_t *ret_dropped,
+                                               struct nacre_error *err);
 /* Adds one with a new text, which is written to `ret_token`. */
 NACRE_MUST_CHECK enum nacre_status tokens_add(struct tokens *tokens, const char *secret,
                                               const char *scope, uint64_t ttl_ms,

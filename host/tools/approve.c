@@ -10,6 +10,7 @@
 #include "nacre/path.h"
 #include "nacre/text.h"
 #include "native.h"
+#include "rules.h"
 
 /* What the operator marked, as the lists of a configuration spell tools.  An entry that
  * means nothing would be a guard that is not there. */
@@ -130,8 +131,9 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
                                      struct nacre_approval *ret_approval,
                                      struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_host_rules_guard) struct nacre_host_rules *rules = NULL;
+    NACRE_AUTO(tools_rules_guard) struct tools_rules *held = NULL;
     NACRE_AUTO(nacre_heap_guard) const char **seen = NULL;
+    const struct nacre_host_rules *rules = NULL;
     struct waiting waiting = { .engine = engine };
     bool marked = false;
     struct nacre_approval_options options = {
@@ -139,10 +141,10 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
         .key_dir = nacre_engine_key_dir(engine),
         .on_wait = on_wait, .on_wait_data = &waiting,
     };
-    enum nacre_status status =
-        nacre_host_rules_load(nacre_engine_host_file(engine), &rules, err);
+    enum nacre_status status = tools_rules_get(engine, &held, err);
 
     *ret_approval = (struct nacre_approval){ .verdict = NACRE_APPROVAL_NONE };
+    rules = status == NACRE_OK ? tools_rules_of(held) : NULL;
     if (status == NACRE_OK)
         status = is_marked(rules, ask, &marked, err);
     if (status != NACRE_OK)

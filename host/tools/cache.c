@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "nacre/clock.h"
 #include "nacre/text.h"
 #include "native.h"
 
@@ -226,7 +227,7 @@ enum nacre_status tools_cache_get(struct nacre_engine *engine, const char *name,
                                   struct nacre_error *err)
 {
     const struct native_tool *native = native_tool_find(name);
-    struct tools_identity manifest_file = { 0 };
+    struct tools_identity manifest_file = { .is_settled = true };
     char folder[NACRE_PATH_MAX] = "";
     struct cache *cache;
     enum nacre_status status = open_cache(engine, &cache, err);
@@ -260,20 +261,24 @@ void tools_cache_put(struct nacre_engine *engine, struct tools_entry *entry)
 
 /* ---- policies ---- */
 
-/* A name may come to mean another file without a change of the one that it meant. */
+/* A name may come to mean another file without a change of the one that it meant.  What
+ * has just changed is like nothing that is kept. */
 static struct nacre_digest directories_state(const struct nacre_engine *engine)
 {
     const char *const *dirs = nacre_engine_policy_dirs(engine);
     struct nacre_hasher hasher;
-    struct stat info;
 
     nacre_hash_init(&hasher);
     for (size_t i = 0; dirs[i]; i++) {
-        bool there = stat(dirs[i], &info) == 0;
+        struct tools_identity now = { .is_settled = true };
+        struct stat info;
 
-        nacre_hash_add_u64(&hasher, there ? info.st_ino : 0);
-        nacre_hash_add_u64(&hasher, there ? (uint64_t)info.st_mtim.tv_sec : 0);
-        nacre_hash_add_u64(&hasher, there ? (uint64_t)info.st_mtim.tv_nsec : 0);
+        if (stat(dirs[i], &info) == 0)
+            tools_identify(&info, &now);
+        nacre_hash_add_u64(&hasher, now.inode);
+        nacre_hash_add_u64(&hasher, (uint64_t)now.written.tv_sec);
+        nacre_hash_add_u64(&hasher, (uint64_t)now.written.tv_nsec);
+        nacre_hash_add_u64(&hasher, now.is_settled ? 0 : nacre_clock_ns());
     }
     return nacre_hash_end(&hasher);
 }

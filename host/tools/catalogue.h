@@ -16,9 +16,12 @@ struct tools_identity {
     ino_t inode;
     off_t bytes;
     struct timespec changed, written;
+    bool is_settled; /* its last change was long enough ago for the next to have another
+                        time */
 };
 void tools_identify(const struct stat *info, struct tools_identity *ret_identity);
-bool tools_is_same(const struct tools_identity *a, const struct tools_identity *b);
+/* Is it, as it is `now`, what was `kept` of it?  Never of a file that had just changed. */
+bool tools_is_same(const struct tools_identity *kept, const struct tools_identity *now);
 
 /* The folder of `name` in the first directory that has one, and its manifest's identity.
  * NACRE_ERR_NOT_FOUND names the directories and the nearest name that there is. */

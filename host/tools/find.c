@@ -9,17 +9,33 @@
 #include <string.h>
 
 #include "catalogue.h"
+#include "nacre/clock.h"
 #include "nacre/session.h"
 #include "nacre/text.h"
 #include "native.h"
 
 #define TOOLS_MAX 1024
 
+/* The times of files move in the kernel's ticks, of some milliseconds. */
+#define SETTLED_NS (50 * NACRE_NS_PER_MS)
+
+static bool is_settled(const struct timespec *changed)
+{
+    uint64_t then = (uint64_t)changed->tv_sec * NACRE_NS_PER_S + (uint64_t)changed->tv_nsec;
+    struct timespec time;
+    uint64_t now;
+
+    (void)clock_gettime(CLOCK_REALTIME_COARSE, &time);
+    now = (uint64_t)time.tv_sec * NACRE_NS_PER_S + (uint64_t)time.tv_nsec;
+    return now >= then && now - then >= SETTLED_NS;
+}
+
 void tools_identify(const struct stat *info, struct tools_identity *ret_identity)
 {
     *ret_identity = (struct tools_identity){
         .device = info->st_dev, .inode = info->st_ino, .bytes = info->st_size,
         .changed = info->st_ctim, .written = info->st_mtim,
+        .is_settled = is_settled(&info->st_ctim),
     };
 }
 
@@ -28,10 +44,12 @@ static bool is_same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-bool tools_is_same(const struct tools_identity *a, const struct tools_identity *b)
+bool tools_is_same(const struct tools_identity *kept, const struct tools_identity *now)
 {
-    return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
-           is_same_time(a->changed, b->changed) && is_same_time(a->written, b->written);
+    return kept->is_settled && kept->device == now->device &&
+           kept->inode == now->inode && kept->bytes == now->bytes &&
+           is_same_time(kept->changed, now->changed) &&
+           is_same_time(kept->written, now->written);
 }
 
 /* ---- all names there are ---- */

@@ -109,6 +109,11 @@ static bool read_text(struct reader *reader, const char **ret_text, size_t *ret_
 
 /* ---- values ---- */
 
+static bool is_digit(char byte)
+{
+    return byte >= '0' && byte <= '9';
+}
+
 /* Whole numbers only. */
 static json_t *read_number(struct reader *reader)
 {
@@ -116,10 +121,10 @@ static json_t *read_number(struct reader *reader)
     const char *first = reader->at + is_negative, *at = first;
     json_int_t number = 0;
 
-    for (; at < reader->end && at - first <= DIGITS_MAX && *at >= '0' && *at <= '9'; at++)
+    for (; at < reader->end && at - first < DIGITS_MAX && is_digit(*at); at++)
         number = number * 10 + (*at - '0');
-    if (at == first || at - first > DIGITS_MAX || (*first == '0' && at - first > 1) ||
-        (at < reader->end && (*at == '.' || *at == 'e' || *at == 'E')))
+    if (at == first || (*first == '0' && at - first > 1) ||
+        (at < reader->end && (is_digit(*at) || *at == '.' || *at == 'e' || *at == 'E')))
         return NULL;
     reader->at = at;
     return json_integer(is_negative ? -number : number);

@@ -175,8 +175,8 @@ enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_
 
     if (!session)
         return NACRE_OK;
-    status = nacre_session_enter(session, nacre_engine_state_dir(call->engine),
-                                 call->policy, call->entry->native == &native_process,
+    status = nacre_session_enter(session, call->engine, call->policy,
+                                 call->entry->native == &native_process,
                                  call->request.cancelled, &call->request, &call->hold,
                                  err);
     drop_shell(call);

@@ -111,6 +111,18 @@ void tools_say_outcome(const struct tools_call *call, const struct nacre_result 
     (void)snprintf(ret_text, size, "%s did not run", name);
 }
 
+/* What a tool had changed when it was stopped stays changed. */
+static void say_half_done(const struct tools_call *call,
+                          const struct nacre_result *result, char *text, size_t size)
+{
+    size_t used = strlen(text);
+
+    if (call->entry->manifest->access == NACRE_TOOL_ACCESS_WRITE &&
+        result->outcome != NACRE_OUTCOME_DENIED)
+        (void)snprintf(text + used, size - used,
+                       ". Some of its changes may be made: look at the files first");
+}
+
 /* ---- what it answered ---- */
 
 static bool is_text_member(const json_t *item, const char *key)
@@ -252,6 +264,7 @@ enum nacre_status tools_reply(const struct tools_call *call,
 
     if (result->outcome != NACRE_OUTCOME_EXITED) {
         tools_say_outcome(call, result, text, sizeof(text));
+        say_half_done(call, result, text, sizeof(text));
         return fail_answer(call, result, nacre_outcome_name(result->outcome), text,
                            ret_answer, err);
     }

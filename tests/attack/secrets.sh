@@ -109,6 +109,12 @@ S07_a_server_that_gives_it_back() {
     expect_out_lacks "$VALUE"
     expect_out_has "[redacted:key]"
   done
+  # What came and went is nowhere in the memory of who took it out, but where it is locked.
+  [[ $native_level == process && ! ${NACRE_SANITIZED:-} ]] || return 0
+  hold --secret key -- sh -c 'curl -sSgm 15 -H "X-Key: {{secret:key}}" \
+    "http://api.example.com/reflect?header=X-Key" && echo up && read line'
+  is "who still has it" "$(python3 "$here/dumped.py" "$VALUE" $(of_the_host "$pid"))" ""
+  let_go
 }
 
 S03_a_guest_that_holds_it_can_not_send_or_say_it() {
@@ -223,6 +229,42 @@ S11_a_token_of_a_session_is_good_in_it_until_it_is_revoked() {
   done
 }
 
+S11_a_token_that_is_revoked_ends_for_a_run_under_way() {
+  secretive host-boundary
+  vault policy:nobody
+  run secret token key --scope session:s
+  token=$(cat "$scratch/out")
+  net_reset
+  start run "${native[@]}" --session s -- sh -c '
+    curl -sSfm 10 -H "X-Key: $0" http://api.example.com/first
+    echo up
+    while curl -sSm 10 -H "X-Key: $0" http://api.example.com/more; do sleep 0.2; done |
+      grep -m 1 "was revoked"' "$token"
+  until_true 15 grep -q up "$scratch/out" || fail "it did not start"
+  is "received before" "$(count_events event=request path=/first "header:x-key=$VALUE")" 1
+  "$NACRE" secret revoke session:s >"$scratch/revoked"
+  is "what is said" "$(<"$scratch/revoked")" "1 token revoked"
+  until_true 15 grep -q "was revoked" "$scratch/out" || fail "it was not refused"
+  finish
+  expect_status 0
+}
+
+# hold COMMAND...: starts a native guest whose last word is to say "up" and then to read a
+# line; let_go gives it one.  What is looked at meanwhile takes the time it takes.
+hold() {
+  rm -f held
+  mkfifo held
+  exec 9<>held
+  input=held start run "${native[@]}" "$@"
+  until_true 15 grep -q up "$scratch/out" || fail "it did not start"
+}
+let_go() {
+  echo >&9
+  exec 9>&-
+  finish
+  expect_status 0
+}
+
 # of_the_host PID: it and those below it that are outside of the sandbox.
 of_the_host() {
   local found
@@ -246,13 +288,12 @@ leaves_no_core() {
 some_request() { (($(count_requests) > 0)); }
 
 S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
-  local injection
+  local injection timeout_ms=60000
   asks_modules || return 0 # container.sh asks the engine too
   vault
   for injection in host-boundary environment file-mount; do
     secretive "$injection"
-    start run "${native[@]}" --secret key=KEY -- sh -c 'echo up; sleep 3'
-    until_true 5 grep -q up "$scratch/out" || fail "it did not start"
+    hold --secret key=KEY -- sh -c 'echo up; read line'
     last=("$injection: whose words or environment hold the value")
     case $injection in
       environment) # the guest's own processes, and no other
@@ -265,7 +306,7 @@ S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
     leaves_no_core "$pid"
     if [[ $EUID == 0 && $injection == environment ]]; then
       is "the control: the guest has it" "$(python3 "$here/dumped.py" "$VALUE" \
-        $(below "$pid") | grep -c ' sleep$')" 1
+        $(below "$pid") | grep -c ' sh$')" 1
     fi
     # The door lets no neighbour look into its memory.  (nacre's own process is no better
     # kept than the key file, which the same user can read.)
@@ -274,8 +315,7 @@ S01_it_is_nowhere_on_the_host_while_a_guest_runs() {
       last=("$injection: process $found, $(cat "/proc/$found/comm")")
       [[ ! -O /proc/$found/mem ]] || fail "its memory can be read"
     done
-    finish
-    expect_status 0
+    let_go
     is "files that hold it after $injection" \
       "$(grep -rlsaF -- "$VALUE" "$scratch" "$HOME" | grep -cv "^$NACRE_NET_LOG" || true)" 0
   done

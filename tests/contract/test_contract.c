@@ -85,6 +85,7 @@ struct stage {
     const char *name;
     const char *level;
     bool gvisor; /* the runtime of a container */
+    bool machine; /* that takes seconds to boot: one serves for all that it can */
     bool in_process;
     const char *image;   /* of a container */
     const char *more;    /* of a policy's capabilities */
@@ -109,6 +110,10 @@ static const struct stage stages[] = {
       .memory = "memory_mb: 48, ", .calls = 4 },
     /* A few MiB of these are gVisor's own. */
     { "contract: gvisor", "container", .gvisor = true, .image = "nacre-test-busybox",
+      .more = "  capabilities: {shell: {mode: full}, filesystem: {mode: scoped, "
+              "mount_paths: [{path: /tmp, permissions: rw}]}}\n",
+      .memory = "memory_mb: 48, ", .calls = 2 },
+    { "contract: vm", "vm", .machine = true, .image = "nacre-test-busybox",
       .more = "  capabilities: {shell: {mode: full}, filesystem: {mode: scoped, "
               "mount_paths: [{path: /tmp, permissions: rw}]}}\n",
       .memory = "memory_mb: 48, ", .calls = 2 },
@@ -159,6 +164,9 @@ static const char *policy_text(const struct scene *scene, const char *limits,
 #define SHORT "timeout_ms: 1500, max_output_bytes: 2500"
 #define PATIENT "timeout_ms: 60000"
 
+/* Here it may be emulated; then it says so. */
+static const char *const waived[] = { NACRE_WAIVER_EMULATION, NULL };
+
 static struct nacre_request request_of(const struct scene *scene)
 {
     return (struct nacre_request){
@@ -166,6 +174,7 @@ static struct nacre_request request_of(const struct scene *scene)
         .image = stage_of(scene)->image,
         .unsandboxed = strcmp(stage_of(scene)->level, "none") == 0,
         .session = stage_of(scene)->image ? "contract" : NULL,
+        .waive = stage_of(scene)->machine ? waived : NULL,
     };
 }
 
@@ -192,7 +201,9 @@ static void a_guest_runs_and_says_so(void **state)
     assert_int_equal(result->usage.bytes_written, 6);
     assert_true(result->mechanism_count > 0);
     assert_true(result->usage.memory_bytes_peak > 0);
-    assert_int_equal(result->waived, 0);
+    assert_int_equal(result->waived &
+                         ~(stage_of(*state)->machine ? NACRE_FEATURE_KVM : UINT64_C(0)),
+                     0);
     assert_int_equal(result->unsandboxed,
                      strcmp(stage_of(*state)->level, "none") == 0);
 }
@@ -211,7 +222,9 @@ static void each_ending_is_told_apart(void **state)
     };
 
     for (size_t i = 0; i < NACRE_COUNT(cases); i++) {
-        if (cases[i].act == GROW && !stage_of(*state)->memory[0])
+        /* A machine of other limits is another one, and has a test of its own. */
+        if (cases[i].act == GROW &&
+            (!stage_of(*state)->memory[0] || stage_of(*state)->machine))
             continue;
         NACRE_AUTO(nacre_result_guard) struct nacre_result *result =
             play(*state, cases[i].act,
@@ -376,7 +389,8 @@ static void *call_often(void *data)
     char name[32];
 
     (void)snprintf(name, sizeof(name), "%p", data);
-    request.session = name;
+    if (!stage_of(caller->scene)->machine)
+        request.session = name;
     for (int i = 0; i < stage_of(caller->scene)->calls; i++) {
         NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
         struct nacre_error err;
@@ -603,6 +617,21 @@ static int tear_down(void **state)
     cmocka_unit_test(a_command_that_dies_of_a_signal_says_which), \
     cmocka_unit_test(cancelling_ends_a_run_as_if_by_a_signal)
 
+/* Of a machine those with the same limits follow each other: they share one. */
+#define MACHINE                                                  \
+    cmocka_unit_test(a_guest_runs_and_says_so),                  \
+    cmocka_unit_test(each_ending_is_told_apart),                 \
+    cmocka_unit_test(output_is_cut_at_the_byte_and_flagged),     \
+    cmocka_unit_test(output_is_streamed_whole_and_in_order),     \
+    cmocka_unit_test(a_program_that_is_not_there_is_told_apart), \
+    cmocka_unit_test(a_command_that_dies_of_a_signal_says_which), \
+    cmocka_unit_test(a_network_is_had_by_a_door_and_what_no_door_enforces_is_refused), \
+    cmocka_unit_test(input_reaches_the_guest_whole_and_ends),    \
+    cmocka_unit_test(several_threads_share_an_engine),           \
+    cmocka_unit_test(what_a_command_leaves_behind_is_gone_before_the_next), \
+    cmocka_unit_test(memory_is_bounded_and_its_peak_is_told),    \
+    cmocka_unit_test(cancelling_ends_a_run_as_if_by_a_signal)
+
 /* The tests' engine has the runtime where this is installed. */
 static bool has_runsc(void)
 {
@@ -624,6 +653,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_a_command_leaves_behind_is_gone_before_the_next), NATIVE
     };
     const struct CMUnitTest none[] = { EVERY, LEFT, NATIVE };
+    const struct CMUnitTest machine[] = { MACHINE };
     int failed = 0;
 
     for (size_t i = 0; i < NACRE_COUNT(stages); i++) {
@@ -641,6 +671,9 @@ int main(int argc, char **argv)
             return argc > 1 ? 77 : failed;
         else if (next_stage->gvisor)
             failed += cmocka_run_group_tests_name(next_stage->name, gvisor, set_up,
+                                                  tear_down);
+        else if (next_stage->machine)
+            failed += cmocka_run_group_tests_name(next_stage->name, machine, set_up,
                                                   tear_down);
         else if (strcmp(next_stage->level, "container") == 0)
             failed += cmocka_run_group_tests_name(next_stage->name, container, set_up,

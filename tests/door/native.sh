@@ -91,6 +91,27 @@ passes "git insteadOf" "${ways[@]}" -- git \
 is "git: the commit" "$(git -C "$HOME/instead" log --format=%s)" "a commit"
 is "git: by TLS" "$(count_events event=request tls=false)" 0
 
+# ---- who fetches packages: apt, and npm where it is ----
+printf 'Package: nothing\nVersion: 1.2.3\nArchitecture: all\nFilename: nothing.deb\nSize: 1\n%s\n' \
+    "SHA256: $(printf x | sha256sum | cut -d' ' -f1)" >"$NACRE_NET_FILES/Packages"
+echo 'deb [trusted=yes] http://other.example.org/files/ ./' >"$HOME/sources.list"
+mkdir -p "$HOME/apt/lists/partial" "$HOME/apt/cache/archives/partial" "$HOME/apt/etc"
+: >"$HOME/apt/status"
+apt=(-o "Dir::Etc=$HOME/apt/etc" -o "Dir::Etc::sourcelist=$HOME/sources.list" \
+    -o "Dir::State=$HOME/apt" -o "Dir::State::status=$HOME/apt/status" \
+    -o "Dir::Cache=$HOME/apt/cache" -o APT::Sandbox::User= -o Acquire::Retries=0)
+passes "apt" "${ways[@]}" -- apt-get "${apt[@]}" -q update
+has "apt: what it found" "$(apt-cache "${apt[@]}" policy nothing)" "Candidate: 1.2.3"
+is "apt: in the clear" "$(count_events event=request tls=false)" 0
+if command -v npm >/dev/null; then
+    echo '{"name": "nothing", "dist-tags": {"latest": "1.2.3"}, "versions": {"1.2.3":
+        {"name": "nothing", "version": "1.2.3"}}}' >"$NACRE_NET_FILES/nothing"
+    passes "npm" "${ways[@]}" -- npm view nothing version --cache "$HOME/npm" \
+        --registry http://other.example.org/files/
+    has "npm: what it found" "$said" 1.2.3
+    is "npm: in the clear" "$(count_events event=request tls=false)" 0
+fi
+
 # ---- what a model is told ----
 through "${ways[@]}" -- "${curl[@]}" -i http://six.example.com/
 has "told" "$said" "HTTP/1.1 403 host-not-allowed"

@@ -53,6 +53,10 @@ is "core" "$(awk '/^Max core file size/ { print $5, $6 }' "/proc/$door/limits")"
 # The address sanitizer takes mlock() away, and keeps what is freed.
 [[ ${NACRE_SANITIZED:-} ]] || is "locked memory" "$(($(sed -n 's/^VmLck:[[:space:]]*\([0-9]*\).*/\1/p' \
     "/proc/$door/status") > 0))" 1
+# So is what libraries make of a value, where there is room for it.
+room=$(awk '/^Max locked memory/ { print ($4 == "unlimited" || $4 >= 4194304) }' "/proc/$door/limits")
+[[ ${NACRE_SANITIZED:-} || $room == 0 ]] || is "locked heap" "$(($(sed -n \
+    's/^VmLck:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$door/status") > 2048))" 1
 # 0 to 3, epoll, the guest's line and the connection; a name server's may be there yet.
 is "few open files" "$(($(ls "/proc/$door/fd" | wc -l) <= 9))" 1
 is "no file but the terminal's" \

@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "config.h"
+#include "machine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct frame_reader reader;
 static struct init_room room, second_room;
+static struct machine_mount mounts[MACHINE_MOUNTS_MAX];
 
 static void cut_into_frames(const uint8_t *data, size_t size)
 {
@@ -58,6 +60,7 @@ static void read_messages(const uint8_t *data, size_t size, uint8_t *again)
     struct init_start start;
     struct init_exit exit;
     struct init_answer answer;
+    struct init_machine machine;
 
     if (init_config_unpack(&unpack, &room, &config))
         same_again(data, size, &pack, init_config_pack(&pack, &config));
@@ -69,6 +72,10 @@ static void read_messages(const uint8_t *data, size_t size, uint8_t *again)
     pack = (struct pack){ .bytes = again, .size = size };
     if (init_exit_unpack(&unpack, &exit))
         same_again(data, size, &pack, init_exit_pack(&pack, &exit));
+    unpack = (struct unpack){ .bytes = data, .size = size };
+    pack = (struct pack){ .bytes = again, .size = size };
+    if (init_machine_unpack(&unpack, mounts, &machine))
+        same_again(data, size, &pack, init_machine_pack(&pack, &machine));
     unpack = (struct unpack){ .bytes = data, .size = size };
     while (unpack.used < size && init_answer_unpack(&unpack, &answer))
         assert((const uint8_t *)answer.text + answer.count == data + unpack.used &&

@@ -13,6 +13,10 @@ tolerated="libpthread libdl librt linux-vdso ld-linux-x86-64 ld-linux-aarch64"
 needed=$(readelf -d "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\.so.*/\1/p' | sort -u)
 loaded=$(ldd "$program" | sed -nE 's#^\s*([^ ]*/)?([^ /]*)\.so.*#\2#p' | sort -u)
 status=0
+if readelf -d "$program" | grep -E 'R(UN)?PATH'; then
+    echo "$program has a path for libraries, which is searched for each of them at start"
+    status=1
+fi
 for name in $expected; do
     if ! grep -qxF -e "$name" <<<"$needed"; then
         echo "$program does not link $name: is it the right program, or is this list old?"

@@ -22,7 +22,7 @@ struct machine_world {
     pid_t qemu; /* 0: none */
 };
 
-/* NULL, or what is missing here. */
+/* NULL, or what is missing here: only root can be MACHINE_UID. */
 const char *machine_world_lack(void);
 /* Makes the directory with the disk and the initial file system; false: it can't. */
 bool machine_world_make(struct machine_world *world, struct nacre_error *err);

@@ -112,6 +112,8 @@ struct fake_boxes {
     char which[8][128];
     bool forced;
     uint32_t left; /* a command runs in each */
+    int jobs_asked;
+    uint32_t jobs; /* in the background of every session */
 };
 
 static inline enum nacre_status fake_end(void *data, const char *which, bool force,
@@ -126,6 +128,29 @@ static inline enum nacre_status fake_end(void *data, const char *which, bool for
     *ret_ended = 0;
     *ret_left = force ? 0 : boxes->left;
     return NACRE_OK;
+}
+
+static inline enum nacre_status fake_end_jobs(void *data, const char *key,
+                                              uint32_t *ret_ended,
+                                              struct nacre_error *err)
+{
+    struct fake_boxes *boxes = data;
+
+    (void)key;
+    (void)err;
+    boxes->jobs_asked++;
+    *ret_ended = boxes->jobs;
+    return NACRE_OK;
+}
+
+static inline struct nacre_sessions_end fake_ending(const char *key, bool force,
+                                                    struct fake_boxes *boxes)
+{
+    return (struct nacre_sessions_end){ .key = key,
+                                        .force = force,
+                                        .deadline_ns = in_seconds(10),
+                                        .end_jobs = fake_end_jobs,
+                                        .jobs_data = boxes };
 }
 
 /* ---- dying on the way ---- */

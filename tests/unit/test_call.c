@@ -258,6 +258,7 @@ static void how_a_tool_ends_is_told(void **state)
         const char *tool, *arguments, *code, *text;
     } rows[] = {
         { "probe", "{\"do\": \"trap\"}", "trapped", "failed inside" },
+        { "writer", "{\"do\": \"trap\"}", "trapped", "look at the files first" },
         { "bounded", "{\"do\": \"loop\"}", "timed-out", "ask for less" },
         { "starved", "{\"do\": \"loop\"}", "out-of-fuel", "budget" },
         { "probe", "{\"do\": \"flood\"}", "output-limit", "more than may be kept" },
@@ -520,6 +521,20 @@ static void what_the_operator_marks_is_asked_about_by_each_of_its_names(void **s
     }
     scene_file("host.yaml", "approvals: {wait_ms: 50}\n");
     assert_int_not_equal(access("work/marked", F_OK), 0);
+}
+
+/* The same file, as large as before, within one tick of the clock. */
+static void a_mark_that_was_changed_holds_at_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        scene_file("host.yaml", "approvals: {wait_ms: 1, require: [\"homed\"]}");
+        expect_good(call("probe", "{\"do\": \"echo\"}"), "echo");
+        scene_file("host.yaml", "approvals: {wait_ms: 1, require: [\"probe\"]}");
+        expect_asked("probe", "{\"do\": \"echo\"}", "files");
+    }
+    scene_file("host.yaml", "approvals: {wait_ms: 50}\n");
+    expect_good(call("probe", "{\"do\": \"echo\"}"), "echo");
 }
 
 static void a_mark_that_means_nothing_stops_every_call(void **state)
@@ -998,6 +1013,7 @@ int main(void)
         cmocka_unit_test(a_tool_that_needs_a_persons_word_waits_for_it_in_vain),
         cmocka_unit_test(a_token_is_good_for_one_call_like_it),
         cmocka_unit_test(what_the_operator_marks_is_asked_about_by_each_of_its_names),
+        cmocka_unit_test(a_mark_that_was_changed_holds_at_once),
         cmocka_unit_test(a_mark_that_means_nothing_stops_every_call),
         cmocka_unit_test(an_approval_is_for_one_workspace),
         cmocka_unit_test(a_soul_in_any_mount_approves_nothing),

@@ -177,6 +177,34 @@ static void a_malformed_header_breaks_the_stream_for_good(void **state)
     }
 }
 
+/* Who reads no more than that leaves what follows in the stream. */
+static void what_is_missing_is_never_more_than_the_frame_at_hand(void **state)
+{
+    uint8_t bytes[512];
+    struct frame frame;
+    size_t first = put_frame(bytes, FRAME_MACHINE, 1, 0, "hello", 5), at = 0, missing;
+
+    (void)state;
+    (void)put_frame(bytes + first, FRAME_BEAT, 0, 0, NULL, 0);
+    frame_reader_init(&reader);
+    assert_int_equal(frame_reader_missing(&reader), FRAME_HEADER);
+    while (frame_reader_next(&reader, &frame) == 0) {
+        missing = frame_reader_missing(&reader);
+        assert_true(missing > 0 && at + missing <= first);
+        missing = missing > 7 ? 7 : missing; /* what came may be less */
+        feed(bytes + at, missing);
+        at += missing;
+    }
+    assert_int_equal(at, first);
+    assert_int_equal(frame.type, FRAME_MACHINE);
+    assert_int_equal(frame_reader_missing(&reader), FRAME_HEADER);
+    /* A size that no frame has asks for no more than its header. */
+    memset(bytes, 0xff, FRAME_HEADER);
+    feed(bytes, FRAME_HEADER);
+    assert_int_equal(frame_reader_missing(&reader), 0);
+    assert_int_equal(frame_reader_next(&reader, &frame), -1);
+}
+
 static void every_type_has_a_name_and_nothing_else_has(void **state)
 {
     unsigned named = 0;
@@ -552,6 +580,7 @@ int main(void)
         cmocka_unit_test(the_largest_frames_fit_byte_by_byte_without_end),
         cmocka_unit_test(a_payload_that_is_wiped_is_nowhere_in_the_reader),
         cmocka_unit_test(a_malformed_header_breaks_the_stream_for_good),
+        cmocka_unit_test(what_is_missing_is_never_more_than_the_frame_at_hand),
         cmocka_unit_test(every_type_has_a_name_and_nothing_else_has),
         cmocka_unit_test(packing_what_does_not_fit_fails_at_every_size),
         cmocka_unit_test(reading_past_the_end_fails_and_stays_failed),

@@ -1,17 +1,21 @@
 /* Where a secret's value is put, and where it is not. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "basic.h"
 #include "inject.h"
 #include "nacre/own.h"
+#include "revoked.h"
 
 #define TOKEN "nct_0123456789abcdefghijABCDEFGHIJ_-0123456789a"
 #define OLD "nct_old3456789abcdefghijABCDEFGHIJ_-0123456789a"
@@ -201,6 +205,42 @@ static void an_authorization_that_names_none_stays_as_it_is(void **state)
     }
 }
 
+static bool is_taken(void)
+{
+    struct nacre_egress_verdict verdict = { 0 };
+    NACRE_AUTO(door_locked_clear) struct door_locked out = { 0 };
+
+    if (door_inject(&target, DOOR_IN_HEADER, TOKEN, 47, &out, &verdict) == NACRE_HTTP_OK)
+        return true;
+    assert_string_equal(verdict.code, "token-revoked");
+    return false;
+}
+
+static void a_revoked_token_is_refused_from_then_on(void **state)
+{
+    char path[] = "/tmp/nacre-test-revoked-XXXXXX";
+    int fd = mkstemp(path), gone = open("/", O_RDONLY | O_CLOEXEC);
+    struct nacre_digest another = nacre_hash("another", 7);
+
+    (void)state;
+    assert_true(fd >= 0 && gone >= 0 && is_taken());
+    door_revoked_set(&door, open(path, O_RDONLY | O_CLOEXEC));
+    assert_true(is_taken());
+    for (int i = 0; i < 300; i++) /* more than are read at once */
+        assert_int_equal(write(fd, another.bytes, sizeof(another.bytes)), 32);
+    assert_true(is_taken());
+    assert_int_equal(write(fd, tokens[0].digest.bytes, 32), 32);
+    assert_false(is_taken());
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_true(is_taken());
+    /* Nobody writes to one that is gone, and from a directory nobody reads. */
+    assert_int_equal(unlink(path), 0);
+    assert_false(is_taken());
+    door_revoked_set(&door, gone);
+    assert_false(is_taken());
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_secret_goes_to_its_hosts_over_https_alone),
         cmocka_unit_test(basic_is_opened_filled_and_closed),
         cmocka_unit_test(an_authorization_that_names_none_stays_as_it_is),
+        cmocka_unit_test(a_revoked_token_is_refused_from_then_on),
     };
 
     return cmocka_run_group_tests(tests, make_tokens, NULL);

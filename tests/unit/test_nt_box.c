@@ -34,6 +34,61 @@ static void the_answers_are_those_to_the_questions(void **state)
     assert_int_equal(fake.beats, 1);
 }
 
+/* A machine that was told first what it is, and that more than a frame holds. */
+static void made_first(struct fake_init *self)
+{
+    uint64_t *bytes = self->data;
+    struct frame frame;
+
+    do {
+        if (!fake_init_next(self, &frame) || frame.type != FRAME_MACHINE) {
+            fake_init_fail(self, "no machine");
+            return;
+        }
+        *bytes += frame.size;
+    } while (frame.lane != 1);
+    report_and_idle(self);
+}
+
+static enum nacre_status open_machine(const struct init_machine *machine,
+                                      struct nt_box **ret_box)
+{
+    struct nt_stream stream;
+    int fd;
+
+    fake.script = made_first;
+    fake.answers = answers;
+    fd = fake_init_start(&fake);
+    assert_true(fd >= 0);
+    assert_int_equal(nt_stream_fd(fd, &stream, &err), NACRE_OK);
+    return nt_box_open_machine(&stream, machine, &config, in_ms(5000), NULL, ret_box,
+                               &err);
+}
+
+static void a_machine_is_told_what_it_is_before_its_configuration(void **state)
+{
+    static char text[MACHINE_BYTES_MAX];
+    const struct machine_mount mount = { .kind = MACHINE_MOUNT_FILE, .target = "/file",
+                                         .text = text };
+    const struct init_machine machine = { .hostname = "", .mounts = &mount,
+                                          .mount_count = 1 };
+    struct nt_box *box = NULL;
+    uint64_t bytes = 0;
+
+    (void)state;
+    fake.data = &bytes;
+    memset(text, 'x', FRAME_PAYLOAD_MAX);
+    if (open_machine(&machine, &box) != NACRE_OK)
+        fail_msg("%s", err.text);
+    closed(box);
+    assert_true(bytes > FRAME_PAYLOAD_MAX);
+    memset(text, 'x', sizeof(text) - 1);
+    box = NULL;
+    assert_int_equal(open_machine(&machine, &box), NACRE_ERR_TOO_BIG);
+    assert_null(box);
+    fake_init_join(&fake);
+}
+
 static void silent(struct fake_init *self)
 {
     fake_init_idle(self);
@@ -514,6 +569,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answers_are_those_to_the_questions),
+        cmocka_unit_test(a_machine_is_told_what_it_is_before_its_configuration),
         cmocka_unit_test(a_box_is_not_opened_by_anything_but_its_report),
         cmocka_unit_test(a_cancelled_wait_for_the_report_ends),
         cmocka_unit_test(opening_survives_every_allocation_failure),

@@ -166,9 +166,6 @@ static const struct {
     const char *text;
 } refused[] = {
     /* What this build has no executor or engine for. */
-    { LEVEL("vm"), NULL, NACRE_ERR_UNAVAILABLE, "not-enforceable", "level", 6, 10,
-      "level vm comes later: it has no executor in this build; change 'vm' to "
-      "'container'" },
     { LEVEL("container") "  runtime: apple-container\n", NULL, NACRE_ERR_UNAVAILABLE,
       "not-enforceable", "runtime", 7, 12,
       "runtime apple-container is not there on Linux; change 'apple-container' to "
@@ -407,15 +404,15 @@ static void every_refusal_names_its_rule_its_place_and_the_way_out(void **state)
 /* Every refusal is told, and one by the request outweighs those of the build. */
 static void all_refusals_are_told_at_once(void **state)
 {
-    static const char yaml[] = LEVEL("vm")
-        "  runtime: firecracker\n"
+    static const char yaml[] = LEVEL("container")
+        "  runtime: apple-container\n"
         "  capabilities:\n"
         "    network: {mode: allowlist, ssrf_protection: {dns_pinning: false}}\n"
         "    filesystem: {mode: deny}\n"
         "    secrets: {injection: file-mount, encryption: aes-256-gcm}\n"
         "    shell: {mode: full}\n";
     static const char *const rules[] = {
-        "level", "runtime", "capabilities.network.ssrf_protection.dns_pinning",
+        "runtime", "capabilities.network.ssrf_protection.dns_pinning",
     };
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(yaml);
     NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;

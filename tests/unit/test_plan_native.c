@@ -417,8 +417,10 @@ static void every_waiver_takes_its_line_out_of_the_plan(void **state)
         struct nacre_plan view = nacre_plan_without(&plan, features[i]);
 
         assert_non_null(nacre_waiver_name((enum nacre_feature)features[i]));
-        if (features[i] == NACRE_FEATURE_TUNNEL_SCAN)
-            continue; /* the ways of the hosts have it from the beginning */
+        /* The ways of the hosts have it from the beginning; a machine without KVM is
+         * what the mask alone tells. */
+        if (features[i] == NACRE_FEATURE_TUNNEL_SCAN || features[i] == NACRE_FEATURE_KVM)
+            continue;
         view.required = plan.required;
         assert_memory_not_equal(&view, &plan, sizeof(plan));
     }

@@ -62,6 +62,11 @@ static void whom_a_container_runs_as_owns_it(void **state)
     hand_use(&hand);
     assert_int_equal(lstat(hand.box, &st), 0);
     assert_int_equal(st.st_uid, 1234);
+    assert_int_equal(mode_of(hand.box), 02770); /* by its group root's file tools come in */
+    hand_make(&hand, "roots");
+    hand.shell.container.user.text = (char *)"0:0";
+    hand_use(&hand);
+    assert_int_equal(mode_of(hand.box), 0700);
     hand.shell.container.user.text = (char *)"somebody";
     {
         struct nacre_session_hold *hold = NULL;

@@ -241,16 +241,78 @@ static void a_record_that_is_broken_ends_nothing(void **state)
     }
 }
 
-/* ---- the end of one ---- */
-
 static enum nacre_status end(const char *key, bool force,
                              struct nacre_sessions_report *report)
 {
+    const struct nacre_sessions_end how = fake_ending(key, force, &boxes);
     struct nacre_error err;
 
-    return nacre_sessions_end(session_state, key, force, in_seconds(10), &ender, report,
-                              &err);
+    return nacre_sessions_end(session_state, &how, &ender, report, &err);
 }
+
+/* Each would have another directory removed than the one that its session has. */
+static void a_record_that_was_changed_removes_no_other_directory(void **state)
+{
+    static const char *const edits[] = {
+        "s/\"workspace\": \"[^\"]*\"/\"workspace\": \"victim\"/",
+        "s/\"root\": \"\\([^\"]*\\)root\"/\"root\": \"\\1elsewhere\"/",
+        "s/\"scope\": \"session\"/\"scope\": \"agent\"/",
+        "s/\"scope_key\": \"one\"/\"scope_key\": \"two\"/; "
+        "s/\"workspace\": \"[^\"]*\"/\"workspace\": \"two-ad782ecd\"/",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(edits); i++) {
+        struct nacre_sessions_report report;
+        char command[512];
+
+        (void)scene_clear(NULL);
+        use("one", 1, 0);
+        scene_shell("mkdir -p root/victim root/two-ad782ecd elsewhere && "
+                    "cp -r root/one-* elsewhere");
+        make_old("3");
+        (void)snprintf(command, sizeof(command),
+                       "sed -i '%s' state/sessions/*.json && touch -d '3 hours ago' "
+                       "state/sessions/*.json", edits[i]);
+        scene_shell(command);
+        assert_int_equal(prune(&by_records).workspaces, 0);
+        (void)!end("one", true, &report);
+        (void)!end("two", true, &report);
+        assert_int_equal(count_names("root", ""), 3);
+        assert_int_equal(count_names("elsewhere", ""), 1);
+    }
+}
+
+static bool limits_of_agent(void *data, const char *agent, uint64_t *ret_idle_ms,
+                            uint64_t *ret_age_ms)
+{
+    (void)data;
+    *ret_idle_ms = strcmp(agent, "short") == 0 ? HOUR_MS : 10 * HOUR_MS;
+    *ret_age_ms = 0;
+    return strcmp(agent, "gone") != 0;
+}
+
+static void each_agents_limits_are_its_own(void **state)
+{
+    static const char *const agents[] = { "short", "long", "gone" };
+    const struct nacre_sessions_prune now = { .limits = limits_of_agent };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(agents); i++) {
+        struct hand hand;
+
+        hand_make(&hand, agents[i]);
+        (void)snprintf(hand.agent, sizeof(hand.agent), "%s", agents[i]);
+        hand.session.prune_idle_ms = 2 * HOUR_MS; /* as the file said then */
+        hand_use(&hand);
+    }
+    make_old("5");
+    assert_int_equal(prune(&now).workspaces, 1);
+    assert_int_equal(records(), 2);
+    assert_int_equal(prune(&by_records).workspaces, 2);
+}
+
+/* ---- the end of one ---- */
 
 static void the_end_takes_the_sessions_own_and_no_others(void **state)
 {
@@ -305,6 +367,7 @@ static void one_that_runs_is_ended_by_force_alone(void **state)
     assert_int_equal(end("one", false, &report), NACRE_ERR_UNAVAILABLE);
     assert_true(scene_has(hand.box));
     assert_int_equal(boxes.asked, 0);
+    assert_int_equal(boxes.jobs_asked, 0); /* nor is its background touched */
     nacre_session_hold_free(hold);
     boxes.left = 1;
     assert_int_equal(end("one", false, &report), NACRE_ERR_UNAVAILABLE);
@@ -312,6 +375,34 @@ static void one_that_runs_is_ended_by_force_alone(void **state)
     assert_int_equal(end("one", true, &report), NACRE_OK);
     assert_true(boxes.forced);
     assert_false(scene_has(hand.box));
+}
+
+static void without_a_sandbox_there_is_nothing_to_remove_and_no_failure(void **state)
+{
+    struct nacre_sessions_report report = { 0 };
+    struct nacre_session_hold *hold = NULL;
+    struct nacre_error err;
+    struct hand hand;
+
+    (void)state;
+    hand_make(&hand, "agent:work:one");
+    (void)snprintf(hand.agent, sizeof(hand.agent), "work");
+    hand.session.sandboxed = false;
+    assert_int_equal(hand_open(&hand, 0, &hold, &err), NACRE_OK);
+    boxes.jobs = 2;
+    assert_int_equal(end("agent:work:one", false, &report), NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(boxes.jobs_asked, 0);
+    assert_int_equal(end("agent:work:one", true, &report), NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(boxes.jobs_asked, 0);
+    nacre_session_hold_free(hold);
+    scene_file("agent/file", "kept");
+    assert_int_equal(end("agent:work:one", false, &report), NACRE_OK);
+    assert_int_equal(report.ended + report.workspaces + report.kept, 0);
+    assert_int_equal(report.jobs, 2);
+    assert_true(scene_holds("agent/file", "kept"));
+    boxes.jobs = 0;
+    assert_int_equal(end("agent:work:one", false, &report), NACRE_ERR_NOT_FOUND);
+    assert_int_equal(count_names("state/sessions", ".turn"), 0);
 }
 
 static void what_was_half_removed_is_removed_before_it_is_used_again(void **state)
@@ -358,6 +449,82 @@ static void they_are_listed_with_who_is_live(void **state)
     nacre_session_hold_free(hold);
 }
 
+/* ---- dying over it ---- */
+
+static int end_dying(void *data)
+{
+    struct dying *dying = data;
+    struct nacre_sessions_end how = fake_ending("dies", false, &boxes);
+    struct nacre_sessions_report report;
+    struct nacre_error err;
+
+    how.step = die_at;
+    how.step_data = dying;
+    CHILD_CHECK(nacre_sessions_end(session_state, &how, &ender, &report, &err) ==
+                NACRE_OK);
+    return 0;
+}
+
+static int prune_dying(void *data)
+{
+    const struct nacre_sessions_prune how = { .limits_given = true, .idle_ms = 1,
+                                              .step = die_at, .step_data = data };
+    struct nacre_sessions_report report;
+    struct nacre_error err;
+
+    CHILD_CHECK(nacre_sessions_prune(session_state, &how, &ender, &report, &err) ==
+                NACRE_OK);
+    return 0;
+}
+
+/* How many steps are there?  After each of them the session starts as if it were new, or
+ * the next prune finds all that is left. */
+static int die_at_each_step(int (*remove)(void *data), bool comes_back)
+{
+    const struct nacre_sessions_prune all = { .limits_given = true, .idle_ms = 1 };
+
+    for (int steps = 0;; steps++) {
+        struct dying dying = { .left = steps };
+        struct hand hand;
+        int status;
+
+        (void)scene_clear(NULL);
+        hand_make(&hand, "dies");
+        hand_use(&hand);
+        scene_shell("box=root/$(ls root) && mkdir $box/deep && echo x >$box/deep/file");
+        make_old("1");
+        status = in_child(remove, &dying);
+        if (WIFEXITED(status)) {
+            assert_exited(status, 0);
+            return steps;
+        }
+        assert_killed(status, SIGKILL);
+        /* What lies there is known by a record, or is gone. */
+        assert_int_equal(count_names("root", "") <= records(), 1);
+        if (comes_back) {
+            hand_use(&hand);
+            assert_int_equal(count_names("root", ""), 1);
+            assert_int_equal(records(), 1);
+            make_old("1");
+        }
+        (void)prune(&all);
+        assert_int_equal(records(), 0);
+        assert_int_equal(count_names("root", ""), 0);
+        assert_int_equal(count_names("state/sessions", ".held"), 0);
+        assert_int_equal(count_names("state/sessions", ".put"), 0);
+        assert_int_equal(count_names("state/sessions", ".turn"), 0);
+    }
+}
+
+static void who_is_killed_while_removing_leaves_nothing_for_ever(void **state)
+{
+    (void)state;
+    assert_in_range(die_at_each_step(end_dying, false), 8, 99);
+    assert_in_range(die_at_each_step(end_dying, true), 8, 99);
+    assert_in_range(die_at_each_step(prune_dying, false), 7, 99);
+    assert_in_range(die_at_each_step(prune_dying, true), 7, 99);
+}
+
 /* ---- who comes while one is being ended ---- */
 
 static struct {
@@ -379,7 +546,7 @@ static void *come_late(void *data)
 {
     const struct nacre_session_open_options options = {
         .state_dir = session_state, .deadline_ns = in_seconds(30),
-        .step = tell_that_it_waits,
+        .step = tell_that_it_waits, .out_of_turn = true,
     };
     struct nacre_error err;
 
@@ -410,6 +577,7 @@ static enum nacre_status end_while_one_comes(void *data, const char *which, bool
 static void who_waited_for_a_lock_that_went_has_the_new_one(void **state)
 {
     const struct nacre_sessions_ender slow = { end_while_one_comes, NULL };
+    const struct nacre_sessions_end how = fake_ending("one", false, &boxes);
     struct nacre_sessions_report report;
     int counts[2] = { 0, 0 };
     struct nacre_error err;
@@ -419,8 +587,8 @@ static void who_waited_for_a_lock_that_went_has_the_new_one(void **state)
     late.hold = NULL;
     assert_int_equal(sem_init(&late.waits, 0, 0), 0);
     hand_use(&late.hand);
-    assert_int_equal(nacre_sessions_end(session_state, "one", false, in_seconds(10),
-                                        &slow, &report, &err), NACRE_OK);
+    assert_int_equal(nacre_sessions_end(session_state, &how, &slow, &report, &err),
+                     NACRE_OK);
     (void)pthread_join(late.thread, NULL);
     assert_int_equal(late.status, NACRE_OK);
     assert_true(scene_has(late.hand.box));
@@ -474,12 +642,19 @@ int main(void)
         cmocka_unit_test_setup(once_a_day_is_the_timers_affair, enter),
         cmocka_unit_test_setup(nothing_beyond_a_link_is_touched, enter),
         cmocka_unit_test_setup(a_record_that_is_broken_ends_nothing, enter),
+        cmocka_unit_test_setup(a_record_that_was_changed_removes_no_other_directory,
+                               enter),
+        cmocka_unit_test_setup(each_agents_limits_are_its_own, enter),
         cmocka_unit_test_setup(the_end_takes_the_sessions_own_and_no_others, enter),
         cmocka_unit_test_setup(the_agents_own_workspace_outlives_every_session, enter),
         cmocka_unit_test_setup(one_that_runs_is_ended_by_force_alone, enter),
+        cmocka_unit_test_setup(
+            without_a_sandbox_there_is_nothing_to_remove_and_no_failure, enter),
         cmocka_unit_test_setup(what_was_half_removed_is_removed_before_it_is_used_again,
                                enter),
         cmocka_unit_test_setup(they_are_listed_with_who_is_live, enter),
+        cmocka_unit_test_setup(who_is_killed_while_removing_leaves_nothing_for_ever,
+                               enter),
         cmocka_unit_test_setup(who_waited_for_a_lock_that_went_has_the_new_one, enter),
         cmocka_unit_test_setup(short_memory_prunes_nothing_by_halves, enter),
     };

@@ -79,6 +79,27 @@ static void a_file_is_copied_and_is_the_sandboxs(void **state)
     assert_int_equal(count_names(inside("media/inbound"), ""), 1);
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat st;
+
+    assert_int_equal(lstat(path, &st), 0);
+    return st.st_mode & 07777;
+}
+
+static void a_folder_that_is_there_keeps_its_mode(void **state)
+{
+    (void)state;
+    scene_file("photo.png", "pixels");
+    puts_as("photo.png", "photo.png");
+    assert_int_equal(mode_of(inside("media")), geteuid() == 0 ? 02770 : 0700);
+    assert_int_equal(chmod(inside("media"), 0755), 0);
+    assert_int_equal(chmod(inside("media/inbound"), 0751), 0);
+    puts_as("photo.png", "photo-2.png");
+    assert_int_equal(mode_of(inside("media")), 0755);
+    assert_int_equal(mode_of(inside("media/inbound")), 0751);
+}
+
 static void a_name_that_is_taken_gets_a_number(void **state)
 {
     (void)state;
@@ -395,6 +416,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_is_copied_and_is_the_sandboxs, enter,
+                                        leave),
+        cmocka_unit_test_setup_teardown(a_folder_that_is_there_keeps_its_mode, enter,
                                         leave),
         cmocka_unit_test_setup_teardown(a_name_that_is_taken_gets_a_number, enter, leave),
         cmocka_unit_test_setup_teardown(names_are_made_safe, enter, leave),

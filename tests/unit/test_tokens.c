@@ -254,6 +254,41 @@ static void a_revoked_token_stays_so_when_the_file_is_put_back(void **state)
     assert_int_equal(live("s", NULL), 0);
 }
 
+/* How many are in the list, the last of which is that of `token`. */
+static size_t listed_as_revoked(const char *token)
+{
+    struct nacre_digest digest = nacre_hash(token, strlen(token)), found;
+    FILE *file = fopen("state/" NACRE_TOKENS_REVOKED, "r");
+    size_t count = 0;
+
+    assert_non_null(file);
+    while (fread(found.bytes, sizeof(found.bytes), 1, file) == 1)
+        count++;
+    (void)fclose(file);
+    assert_true(count == 0 || nacre_digest_equal(&found, &digest));
+    return count;
+}
+
+static void what_is_revoked_is_told_to_doors_until_it_would_have_expired(void **state)
+{
+    char token[NACRE_TOKEN_TEXT], further[NACRE_TOKEN_TEXT];
+    uint64_t count = 0;
+
+    (void)state;
+    issue("session:s", HOUR_MS, token);
+    issue("session:other", HOUR_MS, further);
+    assert_int_equal(nacre_token_revoke(vault, "session:s", &count, &err), NACRE_OK);
+    assert_int_equal(listed_as_revoked(token), 1);
+    assert_int_equal(nacre_vault_remove(vault, "alpha", &err), NACRE_OK);
+    assert_int_equal(listed_as_revoked(further), 2);
+    scene_shell("touch -d '-29 days' state/" NACRE_TOKENS_REVOKED);
+    assert_int_equal(nacre_token_reap("state", &count, &err), NACRE_OK);
+    assert_int_equal(listed_as_revoked(further), 2);
+    scene_shell("touch -d '-31 days' state/" NACRE_TOKENS_REVOKED);
+    assert_int_equal(nacre_token_reap("state", &count, &err), NACRE_OK);
+    assert_int_equal(listed_as_revoked(further), 0);
+}
+
 static void see_id(void *data, const struct nacre_token_info *info)
 {
     (void)snprintf(data, 16, "%s", info->id);
@@ -353,6 +388,7 @@ int main(void)
         EACH(an_expired_token_is_none_though_nobody_reaped_it),
         EACH(a_token_from_the_future_is_none),
         EACH(a_revoked_token_stays_so_when_the_file_is_put_back),
+        EACH(what_is_revoked_is_told_to_doors_until_it_would_have_expired),
         EACH(one_is_revoked_by_its_id),
         EACH(tokens_end_with_their_secret_and_outlive_a_rotation),
         EACH(no_altered_file_makes_a_token),

@@ -83,6 +83,9 @@ static int write_files(void *data)
     set(entry(&files, "c"), NULL);
     set(entry(&files, "d"), "D\n");
     set(entry(&files, "e"), NULL);
+    set(entry(&files, "m"), NULL);
+    set(entry(&files, "to/m"), "M\n");
+    entry(&files, "to/m")->source = entry(&files, "m");
     calls_left = *(int *)data;
     patch_files_write(&files);
     return calls_left == 0 ? SURVIVED : WROTE_ALL;
@@ -91,14 +94,14 @@ static int write_files(void *data)
 static void make_tree(void)
 {
     scene_shell("rm -rf * .nacre-* && printf a >a && printf c >c && printf d >d && "
-                "printf e >e");
+                "printf e >e && printf m >m");
 }
 
 static void expect_new_tree(void)
 {
     scene_shell("test \"$(find . -type f | sort | tr '\\n' ' ')\" = "
-                "'./a ./d ./new/deep/b ' && "
-                "test \"$(cat a d new/deep/b | tr '\\n' ' ')\" = 'A D B '");
+                "'./a ./d ./new/deep/b ./to/m ' && "
+                "test \"$(cat a d new/deep/b to/m | tr '\\n' ' ')\" = 'A D B M '");
 }
 
 static void a_failure_anywhere_leaves_the_tree_as_it_was(void **state)
@@ -120,11 +123,11 @@ static void a_failure_anywhere_leaves_the_tree_as_it_was(void **state)
             continue;
         }
         failures++;
-        scene_shell("test \"$(find . | sort | tr '\\n' ' ')\" = '. ./a ./c ./d ./e ' && "
-                    "test \"$(cat a c d e)\" = acde");
+        scene_shell("test \"$(find . | sort | tr '\\n' ' ')\" = '. ./a ./c ./d ./e ./m ' "
+                    "&& test \"$(cat a c d e m)\" = acdem");
     } while (code != WROTE_ALL);
-    /* mkdir() twice, write() and rename() thrice, unlink() twice. */
-    assert_int_equal(failures, 10);
+    /* mkdir() thrice, write() four times, rename() five times, unlink() twice. */
+    assert_int_equal(failures, 14);
 }
 
 int main(void)

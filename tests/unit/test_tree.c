@@ -127,41 +127,81 @@ static void empty_leaves_the_directory(void **state)
 }
 
 /* As a user: root may do everything, so root becomes one. */
-static int remove_as_a_user(void *data)
+static bool become_a_user(void)
+{
+    return geteuid() != 0 || (setresgid(65534, 65534, 65534) == 0 &&
+                              setresuid(65534, 65534, 65534) == 0);
+}
+
+static int remove_anothers_as_a_user(void *data)
 {
     struct nacre_error err;
     int fds = scene_fds();
 
     (void)data;
-    if (geteuid() == 0)
-        CHILD_CHECK(setresgid(65534, 65534, 65534) == 0 &&
-                    setresuid(65534, 65534, 65534) == 0);
-    CHILD_CHECK(mkdir("t", 0700) == 0 && mkdir("t/\033[31mshut", 0700) == 0);
-    CHILD_CHECK(mkdir("t/\033[31mshut/in", 0700) == 0 && chmod("t/\033[31mshut", 0) == 0);
+    CHILD_CHECK(become_a_user());
     CHILD_CHECK(nacre_tree_remove(AT_FDCWD, "t", &err) == NACRE_ERR_IO);
     CHILD_CHECK(err.sys_errno == EACCES && strstr(err.text, "\\x1b[31mshut"));
     CHILD_CHECK(!strchr(err.text, '\033'));
-    /* A file in a directory that may not be written. */
-    CHILD_CHECK(mkdir("ro", 0700) == 0 && mkdir("ro/sub", 0700) == 0 &&
-                chmod("ro", 0500) == 0);
+    /* A directory in one that may not be written. */
     CHILD_CHECK(nacre_tree_remove(AT_FDCWD, "ro", &err) == NACRE_ERR_IO);
     CHILD_CHECK(err.sys_errno == EACCES);
     CHILD_CHECK(scene_fds() == fds);
-    /* The control. */
-    CHILD_CHECK(chmod("t/\033[31mshut", 0700) == 0 && chmod("ro", 0700) == 0);
-    CHILD_CHECK(nacre_tree_remove(AT_FDCWD, "t", &err) == NACRE_OK);
-    CHILD_CHECK(nacre_tree_remove(AT_FDCWD, "ro", &err) == NACRE_OK);
     return 0;
+}
+
+static void go_where_a_user_may_write(void)
+{
+    assert_int_equal(mkdir("user", 0777), 0);
+    assert_int_equal(chmod("user", 0777), 0);
+    assert_int_equal(chmod(".", 0755), 0);
+    assert_int_equal(chdir("user"), 0);
 }
 
 static void what_cannot_be_removed_is_told_by_its_name(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir("user", 0777), 0);
-    assert_int_equal(chmod("user", 0777), 0);
-    assert_int_equal(chmod(".", 0755), 0);
-    assert_int_equal(chdir("user"), 0);
-    assert_exited(in_child(remove_as_a_user, NULL), 0);
+    if (geteuid() != 0)
+        skip(); /* who else has something of another's? */
+    go_where_a_user_may_write();
+    assert_int_equal(mkdir("t", 0777) | chmod("t", 0777), 0);
+    scene_shell("mkdir -p t/'\033[31mshut'/in ro/sub && chmod 700 t/*shut && chmod 755 ro");
+    assert_exited(in_child(remove_anothers_as_a_user, NULL), 0);
+    removes("t"); /* the control */
+    removes("ro");
+    assert_int_equal(chdir(".."), 0);
+}
+
+/* At every depth, and of every kind of shutting. */
+static int remove_shut_as_a_user(void *data)
+{
+    struct nacre_error err;
+
+    (void)data;
+    CHILD_CHECK(become_a_user());
+    CHILD_CHECK(system("mkdir -p t/a/b/c/d t/x/y t/only-r/in t/only-x/in out/dir && "
+                       ": >t/a/b/c/d/file && : >t/x/y/file && : >out/dir/canary && "
+                       "ln -s ../../out t/a/link && ln -s ../out t/x/link && "
+                       "chmod 0 t/a/b/c/d t/a/b/c t/a/b t/x/y && chmod 500 t/x && "
+                       "chmod 400 t/only-r && chmod 100 t/only-x && chmod 500 out && "
+                       "chmod 0 t/a && chmod 0 t") == 0);
+    if (nacre_tree_remove(AT_FDCWD, "t", &err) != NACRE_OK) {
+        dprintf(2, "%s\n", err.text);
+        return 1;
+    }
+    CHILD_CHECK(!scene_has("t") && scene_has("out/dir/canary"));
+    return 0;
+}
+
+static void what_its_owner_shut_is_opened_and_removed(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    go_where_a_user_may_write();
+    assert_exited(in_child(remove_shut_as_a_user, NULL), 0);
+    assert_int_equal(stat("out", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0500); /* beyond a link nothing is opened */
     assert_int_equal(chdir(".."), 0);
 }
 
@@ -176,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup(what_is_missing_is_no_failure, scene_clear),
         cmocka_unit_test_setup(empty_leaves_the_directory, scene_clear),
         cmocka_unit_test_setup(what_cannot_be_removed_is_told_by_its_name, scene_clear),
+        cmocka_unit_test_setup(what_its_owner_shut_is_opened_and_removed, scene_clear),
     };
 
     return cmocka_run_group_tests_name("tree", tests, scene_enter, scene_leave);

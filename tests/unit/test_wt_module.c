@@ -391,7 +391,7 @@ static const struct {
       "1) for now: build for wasm32-wasip1" },
     { BYTES("\0asm\x0e\0\1\0rest"), "component" },
     { BYTES(" (component)"), "component" },
-    { BYTES("\x7f" "ELF\2\1\1\0\0\0\0\0\0\0\0\0"), "is a native Linux program" },
+    { BYTES("\x7f" "ELF\2\1\1\0\0\0\0\0\0\0\0\0"), "run it as a command" },
     { BYTES("\x7f" "ELF"), "is a native Linux program" },
     { BYTES("\x7f" "ELF\2\1\1\xc8"), "is code compiled by wasmtime" },
     { BYTES("#!/bin/sh\necho hello\n"), "is a script (#!/bin/sh)" },

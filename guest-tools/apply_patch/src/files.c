@@ -142,6 +142,7 @@ static bool make_parents(const char *path, struct made *made)
 /* The new bytes beside `entry->path`, under a name that nobody else has. */
 static bool write_beside(struct patch_entry *entry, const char *bytes, size_t count)
 {
+    static unsigned number; /* goes on: a patch has many files */
     const char *slash = strrchr(entry->path, '/');
     size_t room = strlen(entry->path) + 64;
     char *name = nacre_arena(room);
@@ -150,7 +151,7 @@ static bool write_beside(struct patch_entry *entry, const char *bytes, size_t co
 
     for (unsigned attempt = 0; attempt < 1000 && fd < 0; attempt++) {
         (void)snprintf(name, room, "%.*s/.nacre-patch-%u.tmp", (int)(slash - entry->path),
-                       entry->path, attempt);
+                       entry->path, number++);
         fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
         if (fd < 0 && errno != EEXIST)
             return false;
@@ -169,8 +170,38 @@ static bool write_beside(struct patch_entry *entry, const char *bytes, size_t co
     return true;
 }
 
+/* Can the old file itself become the new one? */
+static bool is_movable(const struct patch_entry *entry)
+{
+    const struct patch_entry *source = entry->source;
+
+    return source && !entry->existed && source->existed && !source->exists &&
+           !source->is_renamed;
+}
+
+/* A guest can't set a mode, but the host keeps that of a file which another replaces: so
+ * the old file gets the new bytes first, and then its new name. */
+static bool move(struct patch_entry *entry)
+{
+    struct patch_entry *source = entry->source;
+
+    if (rename(entry->temporary, source->path) != 0)
+        return false;
+    entry->temporary = NULL;
+    source->is_done = true;
+    if (rename(source->path, entry->path) != 0)
+        return false;
+    source->is_done = false;
+    source->is_renamed = true;
+    return true;
+}
+
 static bool put_back(struct patch_entry *entry)
 {
+    if (entry->source && entry->source->is_renamed && !entry->existed) {
+        entry->source->is_renamed = false;
+        return rename(entry->path, entry->source->path) == 0 && put_back(entry->source);
+    }
     if (!entry->existed)
         return unlink(entry->path) == 0;
     return write_beside(entry, entry->before, entry->before_count) &&
@@ -221,13 +252,13 @@ void patch_files_write(struct patch_files *files)
         entry = files->entries[i];
         if (!entry->temporary)
             continue;
-        if (rename(entry->temporary, entry->path) != 0)
+        if (is_movable(entry) ? !move(entry) : rename(entry->temporary, entry->path) != 0)
             give_up(files, &made, entry, "replacing");
         entry->is_done = true;
     }
     for (size_t i = 0; i < files->count; i++) {
         entry = files->entries[i];
-        if (entry->exists || !entry->existed)
+        if (entry->exists || !entry->existed || entry->is_renamed)
             continue;
         if (unlink(entry->path) != 0)
             give_up(files, &made, entry, "deleting");

@@ -15,10 +15,12 @@ struct patch_entry {
     size_t before_count, after_count;
     bool existed, exists;
     bool is_moved_away;
+    struct patch_entry *source; /* the file that it was moved from; or NULL */
     struct patch_stats stats;
     /* While it is written: */
     char *temporary;
     bool is_done;
+    bool is_renamed; /* it has become another, whose source it is */
 };
 
 struct patch_files {
@@ -34,7 +36,8 @@ struct patch_files {
 struct patch_entry *patch_files_get(struct patch_files *files, const char *path);
 
 /* Writes what has changed: new files beside the old ones first, then renames, then
- * deletions.  When one fails, what was done is undone, and the tool ends with why. */
+ * deletions.  When one fails, what was done is undone, and the tool ends with why.  A file
+ * that is moved keeps its mode. */
 void patch_files_write(struct patch_files *files);
 
 #endif

@@ -48,6 +48,7 @@ static void apply(struct patch_files *files, const struct patch_file *file)
         if (target != entry) {
             target->stats = entry->stats;
             target->moved_from = entry->shown;
+            target->source = entry->existed ? entry : entry->source;
         }
     }
     target->exists = file->op != PATCH_DELETE;

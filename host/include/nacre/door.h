@@ -16,6 +16,7 @@ struct nacre_tool;
 
 struct nacre_doors_options {
     const char *program; /* the nacre program, beside which nacre-door lies; NULL: this one */
+    const char *state_dir; /* where the list of revoked tokens lies; NULL: nowhere */
 };
 NACRE_MUST_CHECK enum nacre_status nacre_doors_new(const struct nacre_doors_options *options,
                                                    struct nacre_doors **ret_doors,

@@ -77,6 +77,8 @@ struct nacre_request {
                                                 and is what the call is about: recorded
                                                 with the arguments; or NULL */
 
+    bool refused; /* nacre_session_enter() found so: it is not run, whatever has changed */
+
     /* Filled in by nacre_run(), for planning and for executors; a caller's is ignored. */
     const struct nacre_secret_set *granted;
     const struct nacre_secret_file *secret_files;
@@ -196,7 +198,8 @@ struct nacre_limits {
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
 };
 
-/* What only a container or a machine has, settled: defaults filled in, texts owned by the plan. */
+/* What only a container or a machine has, settled: defaults filled in, texts owned by the
+ * plan. */
 struct nacre_container {
     char *image;
     char *workdir;

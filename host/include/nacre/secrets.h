@@ -139,6 +139,10 @@ NACRE_OWNED(nacre_secret_set)
 
 #define NACRE_TOKEN_MS_MAX (UINT64_C(30) * 24 * 3600 * 1000)
 
+/* In the state directory: digests of tokens that were revoked, appended as they are, for
+ * the doors that are open.  Emptied when all of them have expired. */
+#define NACRE_TOKENS_REVOKED "tokens.revoked"
+
 struct nacre_token_info {
     const char *id;       /* the first 12 hex digits of its digest */
     const char *secret, *scope; /* "run:ID", "session:KEY", "agent:ID" */
@@ -161,8 +165,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_token_reap(const char *state_dir,
 /* Does any token look as if it were for this session or agent?  Opens no vault; what it
  * says is no proof. */
 bool nacre_token_any(const char *state_dir, const char *session, const char *agent);
-/* Ends those of a scope, or one by its id.  A tokens file from before it ends with
- * them. */
+/* Ends those of a scope, or one by its id, also for runs under way.  A tokens file from
+ * before it ends with them. */
 NACRE_MUST_CHECK enum nacre_status nacre_token_revoke(struct nacre_vault *vault,
                                                       const char *scope_or_id,
                                                       uint64_t *ret_revoked,

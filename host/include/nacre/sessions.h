@@ -18,6 +18,7 @@
 
 /* ---- a session for the length of a run ---- */
 
+struct nacre_engine;
 struct nacre_session_hold;
 
 struct nacre_session_open_options {
@@ -53,11 +54,16 @@ NACRE_OWNED(nacre_session_hold)
  * may take, takes what was waited from request->timeout_ms, and makes the request the
  * session's, as nacre_session_request() does.  At level none it has its consent from the
  * configuration, and says so in request->approver.  The request borrows from session and
- * hold.  `out_of_turn` is for a command in the background, beside which the session goes
+ * hold.
+ *
+ * A request that its plan or this machine refuses makes nothing and waits for nobody:
+ * *ret_hold is then NULL, and nacre_run() says why.
+ *
+ * `out_of_turn` is for a command in the background, beside which the session goes
  * on; `cancelled` may be NULL.
  */
 NACRE_MUST_CHECK enum nacre_status
-nacre_session_enter(const struct nacre_session *session, const char *state_dir,
+nacre_session_enter(const struct nacre_session *session, struct nacre_engine *engine,
                     const struct nacre_policy *policy, bool out_of_turn,
                     const _Atomic int *cancelled, struct nacre_request *request,
                     struct nacre_session_hold **ret_hold, struct nacre_error *err);
@@ -140,17 +146,33 @@ struct nacre_sessions_report {
     uint32_t ended;      /* warm sandboxes */
     uint32_t workspaces; /* removed */
     uint32_t in_use;     /* left, as they are */
-    uint32_t kept;       /* of `end`: not the session's alone, so they stay */
+    uint32_t kept;       /* of `end`: its agent's, so they stay */
+    uint32_t jobs;       /* of `end`: in the background */
+};
+
+struct nacre_sessions_end {
+    const char *key;
+    bool force;
+    uint64_t deadline_ns; /* of nacre_clock_ns(): so long a run that is ended has */
+    /* Ends what runs in the session's background. */
+    enum nacre_status (*end_jobs)(void *data, const char *key, uint32_t *ret_ended,
+                                  struct nacre_error *err);
+    void *jobs_data;
+    /* For tests: called before each change that is made to the file system. */
+    void (*step)(void *data, const char *name);
+    void *step_data;
 };
 
 /*
- * The session `key` is over: its own sandboxes and their workspaces go.  Those of its
- * agent, and shared ones, stay.  NACRE_ERR_UNAVAILABLE: it runs, and `force` is not set;
- * with it the run is ended first.  NACRE_ERR_NOT_FOUND: nothing is known of it.
+ * The session `key` is over: what runs in its background, its own sandboxes and their
+ * workspaces go.  Those of its agent, and shared ones, stay; a session that had no sandbox
+ * has nothing else to lose.  NACRE_ERR_UNAVAILABLE: it runs, and `force` is not set, or it
+ * runs on the host; where somebody has its turn, nothing was ended then.  With `force` a
+ * sandboxed run is ended first.  NACRE_ERR_NOT_FOUND: nothing is known of it.
  */
 NACRE_MUST_CHECK enum nacre_status
-nacre_sessions_end(const char *state_dir, const char *key, bool force,
-                   uint64_t deadline_ns, const struct nacre_sessions_ender *ender,
+nacre_sessions_end(const char *state_dir, const struct nacre_sessions_end *how,
+                   const struct nacre_sessions_ender *ender,
                    struct nacre_sessions_report *ret_report, struct nacre_error *err);
 
 struct nacre_sessions_prune {
@@ -158,6 +180,14 @@ struct nacre_sessions_prune {
     uint64_t idle_ms, age_ms; /* strictly more; 0: never */
     const char *config;      /* only what was made by this file; NULL: any */
     bool timer;              /* those of once a day only when it is time */
+    /* Unless limits are given: those of one agent now, instead of the record's; false: it
+     * can't be told, and the sandbox stays.  NULL: the record's hold. */
+    bool (*limits)(void *data, const char *agent, uint64_t *ret_idle_ms,
+                   uint64_t *ret_age_ms);
+    void *limits_data;
+    /* For tests: called before each change that is made to the file system. */
+    void (*step)(void *data, const char *name);
+    void *step_data;
 };
 
 /* Ends what was unused or is old, with its workspace.  One that is held, or in which a

@@ -4,9 +4,10 @@
 #include "nacre/error.h"
 
 /*
- * Remove `name` in the directory `parent_fd` and all that lies below it.  Goes by
- * fds only, follows no link and never leaves the tree; any depth with a handful of
- * fds.  Nobody else may be changing the tree.  A missing `name` is no failure.
+ * Remove `name` in the directory `parent_fd` and all that lies below it; of what is our
+ * own also what was shut against ourselves, down to mode 000.  Goes by fds only, follows
+ * no link and never leaves the tree; any depth with a handful of fds.  Nobody else may be
+ * changing the tree.  A missing `name` is no failure.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_tree_remove(int parent_fd, const char *name,
                                                      struct nacre_error *err);

@@ -19,13 +19,13 @@ expect_out_has "claw://local/sandbox/deny-all: ok: policy deny-all"
 run check "$POLICIES"/*.yaml
 expect_status 0
 
-# Valid, and still nothing that this build could enforce: said by line.
-sed 's/level: wasm/level: vm/' plain.yaml >vm.yaml
-run check vm.yaml
+# Valid, and still nothing that this machine can enforce: said by line.
+sed 's/level: wasm/level: container\n  runtime: apple-container/' plain.yaml >apple.yaml
+run check apple.yaml
 expect_status 0
-expect_out_has "vm.yaml: ok: policy plain, level vm"
-expect_out_has "vm.yaml:6:10: note: can't run here: level"
-expect_out_has "    fix: change 'vm' to 'container'"
+expect_out_has "apple.yaml: ok: policy plain, level container"
+expect_out_has "apple.yaml:7:12: note: can't run here: runtime"
+expect_out_has "    fix: change 'apple-container' to 'docker'"
 
 policy bad bad.yaml "memroy_mb: 5"
 run check plain.yaml bad.yaml hello.wat

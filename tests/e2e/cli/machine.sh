@@ -34,20 +34,26 @@ expect_status 0
 
 # ---- a machine that lacks something ----
 
-# Found before nacre's own: no library, and one that is something else.
-mkdir broken strange
-echo "not a library" >broken/libwasmtime.so
-cp -L "$(ldd "$NACRE" | sed -nE 's/.*libc\.so.* => (.*) \(.*/\1/p')" strange/libwasmtime.so
+# Where the program looks for it: no library, and one that is something else.  A build
+# directory may lie in another one.
+mkdir -p {broken,strange}/{build,deps/wasmtime/lib}
+echo "not a library" >broken/deps/wasmtime/lib/libwasmtime.so
+cp -L "$(ldd "$NACRE" | sed -nE 's/.*libc\.so.* => (.*) \(.*/\1/p')" \
+  strange/deps/wasmtime/lib/libwasmtime.so
+for place in broken strange; do
+  ln -s ../deps "$place/build/deps"
+  cp "$NACRE" "$place/build/nacre"
+done
 wat_say 1 hello hello.wat
 run run hello.wat # into the cache: what is told then comes from the guest's own process
 expect_status 0
 for lacking in "broken/wasmtime can't be loaded: " \
   "strange/this libwasmtime.so is not wasmtime "; do
-  LD_LIBRARY_PATH=$PWD/${lacking%%/*} run run hello.wat
+  NACRE=$PWD/${lacking%%/*}/build/nacre run run hello.wat
   expect_status 125
   expect_out ""
   expect_err_has "${lacking#*/}"
-  LD_LIBRARY_PATH=$PWD/${lacking%%/*} run version # needs no engine
+  NACRE=$PWD/${lacking%%/*}/build/nacre run version # needs no engine
   expect_status 0
 done
 

@@ -163,7 +163,7 @@ run run --policy p.yaml --invoke add -- ls
 expect_status 126
 run exec --policy p.yaml --image debian 'ls'
 expect_status 126
-expect_err_has "there are images at level container alone"
+expect_err_has "there are images at levels container and vm alone"
 run exec --policy p.yaml --directory src 'ls'
 expect_status 126
 

@@ -34,6 +34,16 @@ expect_out_has '{"name":"github","version":1,"changed":"20'
 expect_out_has '"hosts":["api.github.com"],"grants":["policy:tested"]}'
 expect_out_lacks "$value"
 
+printf 12345 >short.txt
+run secret set short --file short.txt
+expect_status 0
+expect_err_has "note: a value of less than 6 bytes is not looked for"
+run secret rm short
+printf 123456 >short.txt
+run secret set short --file short.txt
+expect_err ""
+run secret rm short
+
 run secret set "$value"
 expect_status 125
 expect_err_has "the value of $value is empty"

@@ -129,6 +129,20 @@ run run "${with[@]}" other.wat
 expect_status 126
 expect_err_has "tool 'other' is denied"
 
+# ---- what the plan refuses makes nothing ----
+
+config all none 'docker: { seccompProfile: "/srv/own.json" }'
+run exec "${with[@]}" --session work true
+expect_status 126
+expect_err_has "c.json5:4:"
+[[ ! -e $boxes && $(records) == 0 ]] || fail "what was refused has a sandbox"
+run tool call exec "${with[@]}" --session work --json-args '{"command": "true"}'
+expect_status 126
+config all none 'docker: { binds: ["/:/host"] }'
+run run "${with[@]}" --session work read.wat # nor a file tool's run
+expect_status 126
+[[ ! -e $boxes && $(records) == 0 ]] || fail "what was refused has a sandbox"
+
 # ---- elevation ----
 
 config all none
@@ -271,6 +285,34 @@ run exec "${with[@]}" --session work 'echo after'
 expect_out "after"
 rm -f go started
 
+# ---- the end of one that has no sandbox ----
+
+run session end never-heard-of
+expect_status 127
+expect_err_has "has neither a sandbox of its own nor anything in the background"
+mkfifo started go
+run tool call process "${with[@]}" --session work --json-args '{"action": "start", "command": "sleep 60"}'
+expect_status 0
+"$NACRE" exec "${with[@]}" --session work "echo >$PWD/started; cat $PWD/go" >first 2>&1 &
+first=$!
+read -r <started
+run session end work
+expect_status 126
+expect_err_has "session 'work' runs: wait for it"
+run tool call process "${with[@]}" --session work --json-args '{"action": "list"}'
+expect_out_has "running  sleep 60" # nothing of it was ended
+run session end --force work
+expect_status 126
+expect_err "nacre: session 'work' runs without a sandbox of its own: wait for it, or end its process ($first)"
+echo done >go
+wait "$first"
+run session end work
+expect_status 0
+expect_out "no sandbox or workspace of its own: nothing to remove; ended 1 background command"
+run session end work
+expect_status 127
+rm -f go started
+
 # ---- what is put into it ----
 
 config all none
@@ -375,6 +417,23 @@ run prune --json
 expect_json
 expect_out '{"ended":0,"in_use":0,"workspaces":1}'
 [[ ! -e $work_box && $(records) == 0 ]] || fail "prune has left something"
+# Each agent's own limits hold for what is its own.
+cat >agents.json5 <<EOF2
+{ agents: { defaults: { sandbox: { mode: "all", prune: { idleHours: 48 } } },
+    entries: { brief: { sandbox: { prune: { idleHours: 2 } } }, other: {} } } }
+EOF2
+for agent in brief other; do
+  run session path --config agents.json5 --session "agent:$agent:x"
+done
+sed -i 's/idleHours: 2 /idleHours: 4 /' agents.json5
+age '3 hours ago'
+run prune --config agents.json5
+expect_out "ended 0 sandboxes"
+sed -i 's/idleHours: 4 /idleHours: 1 /' agents.json5
+run prune --config agents.json5
+expect_out "ended 0 sandboxes, removed 1 workspace"
+[[ $(ls "$boxes") == agent-other-x-* ]] || fail "pruned by another agent's limit"
+run session end agent:other:x
 config all none 'prune: { idleHours: 0, maxAgeDays: 0 }'
 run session path "${with[@]}" --session work
 age '1000 days ago'
