@@ -70,13 +70,23 @@ static struct nacre_session_hold *held(const struct hand *hand)
     return hold;
 }
 
+static enum nacre_status no_jobs(void *data, const char *key, uint32_t *ret_ended,
+                                 struct nacre_error *err)
+{
+    (void)data, (void)key, (void)err;
+    *ret_ended = 0;
+    return NACRE_OK;
+}
+
 static void end(const struct hand *hand)
 {
+    const struct nacre_sessions_end how = { .key = hand->key,
+                                            .deadline_ns = in_seconds(10),
+                                            .end_jobs = no_jobs };
     struct nacre_sessions_report report;
     struct nacre_error err;
 
-    if (nacre_sessions_end(session_state, hand->key, false, in_seconds(10), &ender,
-                           &report, &err) != NACRE_OK)
+    if (nacre_sessions_end(session_state, &how, &ender, &report, &err) != NACRE_OK)
         fail_msg("%s", err.text);
     assert_int_equal(report.workspaces, 1);
 }
