@@ -1,43 +1,15 @@
 #!/usr/bin/env bash
 # Native guests in a container with gVisor's kernel, with the engine at
 # $NACRE_TEST_DOCKER: is it gVisor, and do the walls stand that it does not put up itself.
-source "$(dirname "$0")/native_lib.sh"
+source "$(dirname "$0")/engine_lib.sh"
 
-if [[ ! ${NACRE_TEST_DOCKER:-} || ! -S ${NACRE_TEST_DOCKER#unix://} ]]; then
-  echo "no engine at NACRE_TEST_DOCKER"
-  exit 77
-fi
 if ! command -v runsc >/dev/null; then
   echo "no runsc (run .ci/setup --engine)"
   exit 77
 fi
-export DOCKER_HOST=$NACRE_TEST_DOCKER
-engine_dir=$(dirname "${DOCKER_HOST#unix://}")
-trap '"$NACRE" keeper --quit >/dev/null 2>&1 || true
-      chmod -R u+w "$scratch" && rm -rf "$scratch"' EXIT
 
 # gvisor WORD...: as native has them, into p.yaml.
 gvisor() { native p.yaml level=$'container\n  runtime: gvisor' "$@"; }
-boxed() { # OPTION... -- WORD...
-  run run --policy p.yaml --image nacre-test-busybox --workspace work "$@"
-}
-engine() {
-  curl -sS --noproxy '*' --max-time 20 --unix-socket "${DOCKER_HOST#unix://}" \
-    "http://engine$1"
-}
-containers() { engine '/containers/json?all=1' | grep -oE '"Id":"[0-9a-f]{64}"'; }
-no_containers() { [[ ! $(containers) ]]; }
-
-is() { # WHAT FOUND WANTED
-  checks=$((checks + 1))
-  [[ $2 == "$3" ]] || fail "$1: '$2', expected '$3'"
-}
-
-# The scene of one sandbox: a workspace that its user owns, with no nonce left in it.
-own_scene() {
-  scene
-  chown -R 1000:1000 work
-}
 expect_no_nonce() {
   is "nonces left" "$(find work -name '.nacre-nonce-*')" ""
 }
@@ -52,19 +24,6 @@ V02_a_kernel_of_its_own() {
   expect_out_lacks "$(cat /proc/sys/kernel/random/boot_id)"
   expect_out_lacks "$(uname -r)"
   expect_no_nonce
-}
-
-# told_runtimes JSON: what the engine has from now on.
-told_runtimes() {
-  printf '{"runtimes": {%s}}\n' "$1" >"$engine_dir/config.json"
-  kill -HUP "$(<"$engine_dir/pid")"
-}
-has_runtime() { [[ $(engine /info) == *"$1"* ]]; }
-
-# Put back also when the case fails: it is a subshell of its own.
-with_other_runtimes() {
-  cp "$engine_dir/config.json" kept.json
-  trap 'cat kept.json >"$engine_dir/config.json"; kill -HUP "$(<"$engine_dir/pid")"' EXIT
 }
 
 V02_runsc_that_is_an_alias_of_runc() {

@@ -1,0 +1,49 @@
+# shellcheck shell=bash
+# Sourced by gvisor.sh and vm.sh: native guests in sandboxes of the engine at
+# $NACRE_TEST_DOCKER, whose runtimes a case may change.
+source "$(dirname "${BASH_SOURCE[0]}")/native_lib.sh"
+
+if [[ ! ${NACRE_TEST_DOCKER:-} || ! -S ${NACRE_TEST_DOCKER#unix://} ]]; then
+  echo "no engine at NACRE_TEST_DOCKER"
+  exit 77
+fi
+export DOCKER_HOST=$NACRE_TEST_DOCKER
+engine_dir=$(dirname "${DOCKER_HOST#unix://}")
+trap '"$NACRE" keeper --quit >/dev/null 2>&1 || true
+      chmod -R u+w "$scratch" && rm -rf "$scratch"' EXIT
+
+boxed() { # OPTION... -- WORD...
+  run run --policy p.yaml --image nacre-test-busybox --workspace work "$@"
+}
+engine() { # PATH CURL-OPTION...
+  local path=$1
+  shift
+  curl -sS --noproxy '*' --max-time 20 --unix-socket "${DOCKER_HOST#unix://}" "$@" \
+    "http://engine$path"
+}
+containers() { engine '/containers/json?all=1' | grep -oE '"Id":"[0-9a-f]{64}"'; }
+no_containers() { [[ ! $(containers) ]]; }
+
+is() { # WHAT FOUND WANTED
+  checks=$((checks + 1))
+  [[ $2 == "$3" ]] || fail "$1: '$2', expected '$3'"
+}
+
+# The scene of one sandbox: a workspace that its user owns.
+own_scene() {
+  scene
+  chown -R 1000:1000 work
+}
+
+# told_runtimes JSON: what the engine has from now on.
+told_runtimes() {
+  printf '{"runtimes": {%s}}\n' "$1" >"$engine_dir/config.json"
+  kill -HUP "$(<"$engine_dir/pid")"
+}
+has_runtime() { [[ $(engine /info) == *"$1"* ]]; }
+
+# Put back also when the case fails: it is a subshell of its own.
+with_other_runtimes() {
+  cp "$engine_dir/config.json" kept.json
+  trap 'cat kept.json >"$engine_dir/config.json"; kill -HUP "$(<"$engine_dir/pid")"' EXIT
+}
