@@ -382,7 +382,7 @@ static void chromium_answers_from_behind_its_walls(void **state)
 
     NEEDS_BROWSER();
     start("nacre-browser headless");
-    assert_true(answers(NACRE_BROWSER_CDP_PORT, "/json/version", "\"Browser\": \"Chrome/"));
+    assert_true(answers(NACRE_BROWSER_CDP_PORT, "/json/version", "\"Chrome/"));
     assert_true(answers(NACRE_BROWSER_CDP_PORT, "/json/list", "about:blank"));
     of = container();
     chromium_has_its_own_sandbox(of);
@@ -414,7 +414,7 @@ static void a_window_is_shown_by_novnc(void **state)
 {
     NEEDS_BROWSER();
     start("nacre-browser novnc");
-    assert_true(answers(NACRE_BROWSER_CDP_PORT, "/json/version", "\"Browser\": \"Chrome/"));
+    assert_true(answers(NACRE_BROWSER_CDP_PORT, "/json/version", "\"Chrome/"));
     assert_true(answers(NACRE_BROWSER_NOVNC_PORT, "/vnc.html", "noVNC"));
 }
 
@@ -432,7 +432,7 @@ static void an_owner_that_is_killed_leaves_nothing(void **state)
         _exit(1);
     }
     assert_true(owner > 0);
-    assert_true(answers(NACRE_BROWSER_CDP_PORT, "/json/version", "\"Browser\": \"Chrome/"));
+    assert_true(answers(NACRE_BROWSER_CDP_PORT, "/json/version", "\"Chrome/"));
     assert_int_equal(engine_containers(), 1);
     assert_int_equal(kill(owner, SIGKILL), 0);
     assert_int_equal(waitpid(owner, &status, 0), owner);
