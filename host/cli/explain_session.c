@@ -80,6 +80,15 @@ static void print_pair(const char *name, const json_t *pair)
                json_object_get(sources, "deny"));
 }
 
+/* Only where one is said: it takes tools away from all that follows. */
+static void print_profile(const json_t *profile)
+{
+    const json_t *source = json_object_get(profile, "source");
+
+    if (json_is_string(json_object_get(source, "place")))
+        print_list("profile", "allow", json_object_get(profile, "allow"), source);
+}
+
 static bool is_said(const json_t *pair)
 {
     const json_t *sources = json_object_get(pair, "sources");
@@ -177,6 +186,7 @@ static void print_session(const json_t *told)
         (void)printf("%-10s%s, of %s\n", "container", text_at(box, "containerName"),
                      nacre_text_shown(shown, text_at(box, "scopeKey")));
     print_mounts(json_object_get(box, "mounts"));
+    print_profile(json_object_get(tools, "profile"));
     print_pair("tools", json_object_get(tools, "global"));
     if (is_said(json_object_get(tools, "agent")))
         print_pair("of agent", json_object_get(tools, "agent"));

@@ -23,6 +23,7 @@ static const struct spelling {
     [NACRE_KEY_BOX_ALLOW] = { TOOLS, "sandbox.tools.allow", "tools.allow", NULL, NULL },
     [NACRE_KEY_BOX_ALSO_ALLOW] = { TOOLS, "sandbox.tools.alsoAllow", NULL, NULL, NULL },
     [NACRE_KEY_BOX_DENY] = { TOOLS, "sandbox.tools.deny", "tools.deny", NULL, NULL },
+    [NACRE_KEY_TOOLS_PROFILE] = { TOOLS, "profile", NULL, NULL, NULL },
     [NACRE_KEY_TOOLS_ALLOW] = { TOOLS, "allow", NULL, NULL, NULL },
     [NACRE_KEY_TOOLS_ALSO_ALLOW] = { TOOLS, "alsoAllow", NULL, NULL, NULL },
     [NACRE_KEY_TOOLS_DENY] = { TOOLS, "deny", NULL, NULL, NULL },

@@ -25,7 +25,7 @@ void nacre_session_safe_name(const char *name, char ret_name[NACRE_BOX_NAME]);
 #define NACRE_KEY_MAP(X)                                                                 \
     X(MODE) X(SCOPE) X(ACCESS) X(ROOT) X(WORKSPACE) X(PREFIX)                            \
     X(BOX_ALLOW) X(BOX_ALSO_ALLOW) X(BOX_DENY)                                           \
-    X(TOOLS_ALLOW) X(TOOLS_ALSO_ALLOW) X(TOOLS_DENY)                                     \
+    X(TOOLS_PROFILE) X(TOOLS_ALLOW) X(TOOLS_ALSO_ALLOW) X(TOOLS_DENY)                    \
     X(ELEVATED_ENABLED) X(ELEVATED_FROM) X(PRUNE_IDLE) X(PRUNE_AGE)                      \
     X(NETWORK) X(ALLOWED_HOSTS) X(DENIED_HOSTS) X(RESOLVERS) X(FIXED_HOSTS)              \
     X(BINDS) X(DENIED_PATHS) X(MEMORY) X(PIDS) X(CPU_SHARES) X(TIMEOUT) X(OUTPUT)        \

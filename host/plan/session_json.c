@@ -106,6 +106,14 @@ static json_t *mounts_json(const struct nacre_session *session)
     return bad ? NULL : json_take(&array);
 }
 
+static json_t *profile_json(const struct nacre_session *session)
+{
+    const struct nacre_tool_list *profile = &session->tools_profile;
+
+    return json_pack("{s:o, s:o}", "allow", list_json(profile), "source",
+                     source_json(session, &profile->source));
+}
+
 static json_t *sandbox_json(const struct nacre_session *session)
 {
     NACRE_AUTO(json_guard)
@@ -311,7 +319,8 @@ json_t *nacre_session_json(const struct nacre_session *session, const char *tool
                                     "dialect", nacre_dialect_name(config->dialect)));
     bad |= json_object_set_new(
         object, "tools",
-        json_pack("{s:o, s:o, s:b}", "global",
+        json_pack("{s:o, s:o, s:o, s:b}", "profile", profile_json(session),
+                  "global",
                   pair_json(session, &session->tools_global.allow,
                             &session->tools_global.deny),
                   "agent",

@@ -61,6 +61,7 @@ struct nacre_bind_rules {
 
 struct nacre_tool_rules {
     struct nacre_rules allow, also_allow, deny; /* as written: globs, groups, aliases */
+    struct nacre_rule profile; /* a base of OpenClaw's own: minimal, coding, messaging */
 };
 
 /* tools.elevated; of allowFrom each entry is "provider:sender", the place is the

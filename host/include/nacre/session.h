@@ -91,8 +91,9 @@ struct nacre_session {
     uint32_t mount_count;
     bool writes_off; /* access ro: write, edit and apply_patch are off */
 
-    /* A tool has to pass each pair that holds: all agents', this agent's and, in a
-     * sandbox, the sandbox's. */
+    /* A tool has to pass the profile and each pair that holds: all agents', this agent's
+     * and, in a sandbox, the sandbox's. */
+    struct nacre_tool_list tools_profile;
     struct {
         struct nacre_tool_list allow, deny;
     } tools_global, tools_agent, tools_box;
