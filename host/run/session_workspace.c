@@ -136,8 +136,8 @@ enum nacre_status session_owner_of(const struct nacre_session *session,
     char shown[NACRE_SHOWN];
 
     if (geteuid() == 0 && shell && shell->level == NACRE_LEVEL_CONTAINER) {
-        /* Root's file tools come in all the same: of root's capabilities their worker keeps
-         * those for others' files. */
+        /* Root's file tools come in all the same: their worker keeps the capabilities
+         * for others' files. */
         owner.uid = ORDINARY_ID;
         if (shell->container.user.text &&
             !read_user(shell->container.user.text, &owner))
