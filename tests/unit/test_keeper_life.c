@@ -15,7 +15,7 @@
 #include "nacre/secrets.h"
 #include "nacre/tool.h"
 #include "scene.h"
-#include "session_store.h"
+#include "session_scene.h"
 #include "socket.h"
 #include "start.h"
 #include "warm_keeper.h"
@@ -424,41 +424,29 @@ static void what_is_stale_goes_by_itself_and_what_lives_stays(void **state)
     assert_int_equal(warm_box_count, 1);
 }
 
-/* The workspace of a record, below the scene. */
-static const char *workspace(const char *name, char ret_path[64])
-{
-    char slug[NACRE_SLUG];
-
-    nacre_session_slug(name, slug);
-    (void)snprintf(ret_path, 64, "root/%s", slug);
-    return ret_path;
-}
-
-/* As a session's run writes it. */
+/* A session's run was here, a day ago and more. */
 static void record(const char *name, uint64_t idle_hours)
 {
-    char path[64], text[1024], root[NACRE_PATH_MAX], id[SESSION_ID], slug[NACRE_SLUG];
+    struct hand hand;
 
-    (void)mkdir("sessions", 0700);
-    (void)mkdir("root", 0700);
-    assert_int_equal(mkdir(workspace(name, path), 0700), 0);
-    nacre_session_slug(name, slug);
-    session_box_id(scene_path(root, "root"), NACRE_SCOPE_SESSION, name, id);
-    (void)snprintf(path, sizeof(path), "sessions/%s.json", id);
-    (void)snprintf(text, sizeof(text),
-                   "{\"version\":1,\"scope\":\"session\",\"scope_key\":\"%s\","
-                   "\"agent\":\"main\",\"config\":\"c\",\"root\":\"%.300s\","
-                   "\"workspace\":\"%s\",\"box_name\":\"%s\",\"created_ms\":1,"
-                   "\"idle_ms\":%llu,\"age_ms\":0,\"daily\":false}",
-                   name, root, slug, name, (unsigned long long)(idle_hours * HOUR));
-    scene_file(path, text);
+    hand_make(&hand, name);
+    (void)scene_path(session_state, ".");
+    (void)snprintf(hand.session.box_name, sizeof(hand.session.box_name), "%s", name);
+    hand.session.prune_idle_ms = idle_hours * HOUR;
+    hand_use(&hand);
     scene_shell("touch -d '25 hours ago' sessions/*.json");
+}
+
+static bool has_workspace(const char *name)
+{
+    struct hand hand;
+
+    hand_make(&hand, name);
+    return scene_has(hand.box);
 }
 
 static void what_has_a_record_goes_by_its_limits_and_with_its_workspace(void **state)
 {
-    char path[64];
-
     (void)state;
     keeper.options.prune_ms = 1;
     record("short", 1);
@@ -472,9 +460,9 @@ static void what_has_a_record_goes_by_its_limits_and_with_its_workspace(void **s
     assert_true(warm_soon(two_are_warm));
     (void)poll(NULL, 0, 700);
     assert_int_equal(warm_box_count, 2);
-    assert_false(scene_has(workspace("short", path)));
-    assert_true(scene_has(workspace("long", path)));
-    assert_true(scene_has(workspace("never", path)));
+    assert_false(has_workspace("short"));
+    assert_true(has_workspace("long"));
+    assert_true(has_workspace("never"));
 }
 
 static void a_record_keeps_a_box_from_who_asks_for_the_rest(void **state)
