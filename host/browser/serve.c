@@ -89,7 +89,6 @@ static enum nacre_status start_run(struct serving *serving, struct nacre_error *
     serving->request.on_output = keep_tail;
     serving->request.on_output_data = serving;
     serving->request.caller = "browser";
-    nacre_browser_request(serving->session, &serving->browser, &serving->request);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, serving->dial) != 0) {
         serving->dial[0] = serving->dial[1] = -1;
         return nacre_fail(err, NACRE_ERR_IO, "a socket");
@@ -246,6 +245,24 @@ static enum nacre_status listen_at(struct serving *serving, struct nacre_error *
                          "leave the line out for one that is free", source->key);
 }
 
+/* What its plan or this machine refuses makes no workspace; the run tells why. */
+static enum nacre_status enter(struct serving *serving, struct nacre_error *err)
+{
+    const struct nacre_session_open_options options = {
+        .state_dir = nacre_engine_state_dir(serving->engine), .out_of_turn = true,
+        .deadline_ns =
+            nacre_clock_ns() + serving->browser.start_ms * NACRE_NS_PER_MS,
+    };
+    struct nacre_request *request = &serving->request;
+
+    nacre_browser_request(serving->session, &serving->browser, request);
+    request->refused =
+        nacre_run_is_refused(serving->engine, serving->browser.policy, request);
+    return request->refused
+               ? NACRE_OK
+               : nacre_session_open(serving->session, &options, &serving->hold, err);
+}
+
 static enum nacre_status open_all(struct serving *serving, struct nacre_error *err)
 {
     const struct nacre_session *session = serving->session;
@@ -261,8 +278,7 @@ static enum nacre_status open_all(struct serving *serving, struct nacre_error *e
         status = nacre_browser_command(serving->browser.headless, serving->browser.no_vnc,
                                        &serving->tool, err);
     if (status == NACRE_OK)
-        status = nacre_session_enter(session, state_dir, serving->browser.policy, true,
-                                     NULL, &serving->request, &serving->hold, err);
+        status = enter(serving, err);
     return status == NACRE_OK ? start_run(serving, err) : status;
 }
 
