@@ -71,13 +71,23 @@
  */
 #define BROWSER_PACKAGES \
     "ca-certificates chromium fonts-dejavu-core python3 x11vnc xvfb"
+
+/* The door refuses a TLS hello that hides a name, and Chromium sends one that looks so
+ * with each.  Nothing else of its maker's is asked for either. */
+#define BROWSER_RULES_DIR "/etc/chromium/policies/managed"
+#define BROWSER_RULES                                                                  \
+    LINE("{ \\\"EncryptedClientHelloEnabled\\\": false, \\\"DnsOverHttpsMode\\\":"     \
+         " \\\"off\\\", \\\"ComponentUpdatesEnabled\\\": false,"                       \
+         " \\\"MetricsReportingEnabled\\\": false }")
+
 #define BROWSER_SCRIPT                                                                 \
     "cd /tmp; apt-get download novnc python3-websockify; "                             \
     "for f in *.deb; do dpkg-deb -x $f /; rm $f; done; "                               \
     "cd /usr/lib/*-linux-gnu; rm -rf dri libLLVM* libz3.so* perl; cd /usr/share; "     \
     "rm -rf doc icons locale man perl; cd ..; rm -f lib/chromium/libVkLayer*; "        \
     "printf \"%s\\n\"" BROWSER_START " >local/bin/nacre-browser; "                     \
-    "chmod 755 local/bin/nacre-browser"
+    "chmod 755 local/bin/nacre-browser; mkdir -p " BROWSER_RULES_DIR "; "              \
+    "printf \"%s\\n\"" BROWSER_RULES " >" BROWSER_RULES_DIR "/nacre.json"
 
 const struct dk_recipe *dk_recipe(enum nacre_image image)
 {
