@@ -13,13 +13,14 @@
 #include "nacre/own.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
+#include "nacre/tool.h"
 #include "report.h"
 #include "session.h"
 #include "verbs.h"
 
 enum {
     OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_NOVNC, OPT_HTTP, OPT_TARGET, OPT_TIMEOUT,
-    OPT_COUNT
+    OPT_APPROVAL, OPT_COUNT
 };
 
 static const struct cli_option options[OPT_COUNT] = {
@@ -37,6 +38,8 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_TIMEOUT] = { "--timeout-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
                       .max = 600000,
                       .help = "for screenshot: how long the page may take (30000)" },
+    [OPT_APPROVAL] = { "--approval", .kind = CLI_TEXT, .value = "TOKEN",
+                       .help = "a person's word for starting it, where one is needed" },
 };
 
 static const char *const words[] = { "start", "stop", "url", "list", "screenshot",
@@ -106,14 +109,37 @@ static enum nacre_status settle(struct asked *asked, struct nacre_error *err)
     return status == NACRE_OK ? cli_boxes_engine(&asked->engine, err) : status;
 }
 
+/* A person's word first, where the host's own file marks the tool. */
+static enum nacre_status start_it(const struct asked *asked,
+                                  const struct nacre_browser *browser,
+                                  struct nacre_browser_info *ret_info,
+                                  struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
+    const struct nacre_keeper_at at = keeper_of(asked);
+    const struct nacre_request request = { .input_fd = -1 };
+    struct nacre_approval approval;
+    enum nacre_status status =
+        nacre_browser_command(browser->headless, browser->no_vnc, &tool, err);
+
+    if (status == NACRE_OK)
+        status = cli_session_approve(&asked->session, asked->engine, browser->policy,
+                                     tool, "browser", &request,
+                                     asked->args->values[OPT_APPROVAL].text, &approval,
+                                     err);
+    return status == NACRE_OK
+               ? nacre_browser_start(&at, asked->session.session, ret_info, err)
+               : status;
+}
+
 /* Started where the configuration lets it start by itself. */
 static enum nacre_status ensure(const struct asked *asked, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = { 0 };
-    const struct nacre_keeper_at at = keeper_of(asked);
     const struct nacre_session *session = asked->session.session;
     struct nacre_browser_info info;
-    enum nacre_status status = nacre_browser_find(at.state_dir, session, &info, err);
+    enum nacre_status status = nacre_browser_find(nacre_engine_state_dir(asked->engine),
+                                                  session, &info, err);
 
     if (status != NACRE_ERR_NOT_FOUND)
         return status;
@@ -126,7 +152,7 @@ static enum nacre_status ensure(const struct asked *asked, struct nacre_error *e
                              browser.auto_start_source.place.column,
                              "no browser runs, and %.120s is false: nacre browser start "
                              "starts it", browser.auto_start_source.key);
-    return nacre_browser_start(&at, session, &info, err);
+    return start_it(asked, &browser, &info, err);
 }
 
 /* ---- start, list ---- */
@@ -149,11 +175,12 @@ static int print_json(json_t *json)
 
 static int start(struct asked *asked)
 {
-    const struct nacre_keeper_at at = keeper_of(asked);
+    NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = { 0 };
     struct nacre_browser_info info;
     struct nacre_error err;
 
-    if (nacre_browser_start(&at, asked->session.session, &info, &err) != NACRE_OK)
+    if (nacre_browser_settle(asked->session.session, &browser, &err) != NACRE_OK ||
+        start_it(asked, &browser, &info, &err) != NACRE_OK)
         return cli_fail(asked->args, &err);
     if (asked->args->json)
         return print_json(info_json(&info));

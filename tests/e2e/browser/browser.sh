@@ -176,6 +176,31 @@ is "the screen's page" "$(curl -sS -L -c "$scratch/jar" -o "$scratch/out" \
   -w '%{http_code}' "$screen")" 200
 expect_out_has noVNC
 is "the screen's page again" "$(curl -sS -o /dev/null -w '%{http_code}' "$screen")" 403
+# One WebSocket with the page's cookie, by which VNC speaks; and no second.
+screen_says() { # ORIGIN: the first bytes that come, or the status
+  python3 - "$(awk '/nacre-screen/ { print $3, $7 }' "$scratch/jar")" "$screen" "$1" <<'EOF2'
+import socket, sys, urllib.parse
+path, cookie = sys.argv[1].split()
+host = urllib.parse.urlsplit(sys.argv[2]).netloc
+line = socket.create_connection(("127.0.0.1", int(host.split(":")[1])), 20)
+line.sendall((f"GET {path}/websockify HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\n"
+              "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+              "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+              "Sec-WebSocket-Protocol: binary\r\n"
+              f"Origin: {sys.argv[3] or 'http://' + host}\r\n"
+              f"Cookie: nacre-screen={cookie}\r\n\r\n").encode())
+came = b""
+while b"RFB 0" not in came and b" 403 " not in came:
+    some = line.recv(4096)
+    if not some:
+        break
+    came += some
+print("VNC" if b"RFB 0" in came else came[9:12].decode())
+EOF2
+}
+is "the screen for a page elsewhere" "$(screen_says http://evil.example)" 403
+is "the screen" "$(screen_says "")" VNC
+is "the screen, when its visit is over" "$(screen_says "")" 403
 run browser screenshot --config screen.json5 https://four.example.com/ no.png
 expect_status 126
 run browser stop --config screen.json5
