@@ -246,6 +246,17 @@ static enum nacre_status open_inside(const struct dk_parts_input *input,
     return status;
 }
 
+/* Names have a lead around a machine that its policy knows nothing of. */
+static enum nacre_status without_lead(enum nacre_status status, struct nacre_error *err)
+{
+    size_t length = strlen(DK_MACHINE_SHARES);
+    char *at;
+
+    while (status != NACRE_OK && (at = strstr(err->text, DK_MACHINE_SHARES)))
+        memmove(at, at + length, strlen(at + length) + 1);
+    return status;
+}
+
 static enum nacre_status open_machine(const struct dk_parts_input *input,
                                       struct dk_parts *parts, struct nacre_error *err)
 {
@@ -270,7 +281,7 @@ static enum nacre_status open_machine(const struct dk_parts_input *input,
     parts->extra_count = NACRE_COUNT(parts->machine_extra);
     parts->plan = nacre_plan_take(&plan);
     around.plan = parts->plan;
-    status = open_container(&around, parts, err);
+    status = without_lead(open_container(&around, parts, err), err);
     return status == NACRE_OK
                ? dk_machine_binds(&parts->binds, &parts->inside->binds, err)
                : status;
