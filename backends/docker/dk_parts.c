@@ -282,9 +282,10 @@ static enum nacre_status open_machine(const struct dk_parts_input *input,
     parts->plan = nacre_plan_take(&plan);
     around.plan = parts->plan;
     status = without_lead(open_container(&around, parts, err), err);
-    return status == NACRE_OK
-               ? dk_machine_binds(&parts->binds, &parts->inside->binds, err)
-               : status;
+    if (status == NACRE_OK)
+        status = dk_machine_binds(&parts->binds, &parts->inside->binds, err);
+    return status == NACRE_OK ? dk_machine_digest(parts->inside, &parts->machine, err)
+                              : status;
 }
 
 enum nacre_status dk_parts_open(const struct dk_parts_input *input,
@@ -342,7 +343,8 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
         .labels = labels,
         .device = has_device ? DK_KVM_DEVICE : NULL,
         .device_gid = has_device ? device.st_gid : 0,
-        .is_machine = parts->inside != NULL,
+        .inside = parts->inside ? parts->inside->plan : NULL,
+        .machine = parts->inside ? &parts->machine : NULL,
     };
 }
 
