@@ -38,14 +38,14 @@
 #define BROWSER_START                                                                  \
     LINE("#!/bin/sh -e")                                                               \
     LINE("export HOME=/tmp/nacre-browser; unset DISPLAY")                              \
-    LINE("mkdir -pm 700 \\$HOME")                                                      \
+    LINE("rm -rf \\$HOME /tmp/.X*; mkdir -m 700 \\$HOME")                              \
     LINE("case \\$1 in")                                                               \
     LINE("headless) how=--headless=new;;")                                             \
     LINE("screen | novnc) how=--window-size=1280,800 DISPLAY=:1;;")                    \
     LINE("*) echo expected headless, screen or novnc >&2; exit 2;;")                   \
     LINE("esac")                                                                       \
     LINE("{ if [ \\$DISPLAY ]; then")                                                 \
-    LINE("export DISPLAY; mkdir -pm 1777 /tmp/.X11-unix")                              \
+    LINE("export DISPLAY; mkdir -m 1777 /tmp/.X11-unix")                              \
     LINE("Xvfb :1 -screen 0 1280x800x24 -nolisten tcp -extension GLX & x=\\$!")        \
     LINE("until [ -S /tmp/.X11-unix/X1 ]; do kill -0 \\$x; sleep .05; done")           \
     LINE("fi")                                                                         \
@@ -59,10 +59,23 @@
     LINE("/usr/lib/chromium/chromium \\$how --user-data-dir=\\$HOME --disable-gpu"       \
          " --remote-debugging-port=9222 --no-first-run --no-default-browser-check"     \
          " --disable-dev-shm-usage --disable-breakpad --disable-background-networking" \
-         " --proxy-server=http://127.0.0.1:3128"                                       \
-         " \\\"--proxy-bypass-list=<-loopback>\\\" about:blank ||")                      \
-    LINE("echo chromium left with \\$?")                                               \
-    LINE("[ -z \\\"\\$x\\\" ] || kill \\$x; } 2>&1 | { head -c 65536; cat >/dev/null; }")
+         " --disable-component-update --disable-sync --disable-default-apps"           \
+         " --metrics-recording-only --proxy-server=http://127.0.0.1:3128"              \
+         " \\\"--proxy-bypass-list=<-loopback>\\\" about:blank &&")                      \
+    LINE("touch \\$HOME/ended || echo chromium left with \\$?")                        \
+    LINE("[ -z \\\"\\$x\\\" ] || kill \\$x; } 2>&1 |"                                  \
+         " { head -c 65536; cat >/dev/null; }")                                        \
+    LINE("[ -e \\$HOME/ended ]")
+
+/*
+ * The door judges a connection by the name in its hello, and so refuses one that hides it:
+ * Chromium shall not pretend to.  Nor does it look for names or for news by itself.
+ */
+#define BROWSER_RULES                                                                  \
+    LINE("{\\\"EncryptedClientHelloEnabled\\\": false,"                                \
+         " \\\"DnsOverHttpsMode\\\": \\\"off\\\","                                     \
+         " \\\"ComponentUpdatesEnabled\\\": false,"                                    \
+         " \\\"MetricsReportingEnabled\\\": false}")
 
 /*
  * noVNC and websockify are unpacked, not installed: they would bring Node.js and NumPy,
@@ -71,13 +84,15 @@
  */
 #define BROWSER_PACKAGES \
     "ca-certificates chromium fonts-dejavu-core python3 x11vnc xvfb"
+
 #define BROWSER_SCRIPT                                                                 \
     "cd /tmp; apt-get download novnc python3-websockify; "                             \
     "for f in *.deb; do dpkg-deb -x $f /; rm $f; done; "                               \
     "cd /usr/lib/*-linux-gnu; rm -rf dri libLLVM* libz3.so* perl; cd /usr/share; "     \
     "rm -rf doc icons locale man perl; cd ..; rm -f lib/chromium/libVkLayer*; "        \
     "printf \"%s\\n\"" BROWSER_START " >local/bin/nacre-browser; "                     \
-    "chmod 755 local/bin/nacre-browser"
+    "chmod 755 local/bin/nacre-browser; cd /etc; mkdir -p chromium/policies/managed; " \
+    "printf \"%s\\n\"" BROWSER_RULES " >chromium/policies/managed/nacre.json"
 
 const struct dk_recipe *dk_recipe(enum nacre_image image)
 {

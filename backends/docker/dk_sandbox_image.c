@@ -21,7 +21,7 @@
 #define PULL_MS 180000
 #define BUILD_MS 1800000
 #define GRACE_MS 2000
-#define LAST 400 /* bytes of a program's complaint */
+#define LAST 180 /* bytes of a complaint: so many fit into an error, with another */
 #define TAR_BLOCK 512
 #define SCRIPT_MAX 4096 /* with its packages and what runs it */
 

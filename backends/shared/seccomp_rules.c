@@ -359,9 +359,10 @@ enum nacre_status nacre_seccomp_build(enum nacre_seccomp_kind kind, uint32_t ext
     NACRE_AUTO(nacre_seccomp_program_guard) struct nacre_seccomp_program *program =
         calloc(1, sizeof(*program));
     struct native native = { .filter = filter };
-    nacre_seccomp_rows *rows = kind == NACRE_SECCOMP_NATIVE    ? nacre_seccomp_native_rows
-                               : kind == NACRE_SECCOMP_BROWSER ? nacre_seccomp_browser_rows
-                                                               : NULL;
+    nacre_seccomp_rows *rows =
+        kind == NACRE_SECCOMP_NATIVE    ? nacre_seccomp_native_rows
+        : kind == NACRE_SECCOMP_BROWSER ? nacre_seccomp_browser_rows
+                                        : NULL;
     enum nacre_status status;
 
     assert(kind == NACRE_SECCOMP_WORKER || kind == NACRE_SECCOMP_COMPILER ||

@@ -336,6 +336,39 @@ static enum nacre_status read_box(const struct nacre_config *config,
     return status;
 }
 
+/* The agent's instead of that of all, with what is also allowed: it narrows what the
+ * lists then allow, and brings nothing back. */
+static enum nacre_status read_profile(const struct nacre_config *config,
+                                      const struct nacre_agent_rules *agent,
+                                      struct nacre_session *session,
+                                      struct nacre_error *err)
+{
+    const struct nacre_tool_rules *all = &config->all.tools;
+    const struct nacre_tool_rules *own = agent ? &agent->tools : all;
+    bool is_agents = agent && own->profile.text;
+    const struct nacre_rule *profile = is_agents ? &own->profile : &all->profile;
+    const struct nacre_rules *also = said(&own->also_allow, &all->also_allow);
+    struct nacre_tool_list *list = &session->tools_profile;
+    const char *const *names = profile->text ? nacre_tool_profile(profile->text) : NULL;
+    enum nacre_status status = list_room(list) ? NACRE_OK : no_memory(err);
+
+    if (status == NACRE_OK)
+        list->names[0] = NULL;
+    (void)nacre_config_key(config, is_agents ? agent : NULL, NACRE_KEY_TOOLS_PROFILE,
+                           list->source.key);
+    if (!names || !names[0])
+        return status;
+    list->source.from = is_agents ? NACRE_FROM_AGENT : NACRE_FROM_GLOBAL;
+    list->source.place = profile->place;
+    for (size_t i = 0; names[i] && status == NACRE_OK; i++)
+        status = list_add_rule(config,
+                               &(struct nacre_rule){ (char *)names[i], profile->place },
+                               false, list, err);
+    if (status == NACRE_OK && also)
+        status = list_add_rules(config, also, false, list, err);
+    return status;
+}
+
 enum nacre_status nacre_session_tools(const struct nacre_agent_rules *agent,
                                       struct nacre_session *session,
                                       struct nacre_error *err)
@@ -360,12 +393,15 @@ enum nacre_status nacre_session_tools(const struct nacre_agent_rules *agent,
         status = read_pair(config, own, &session->tools_agent.allow,
                            &session->tools_agent.deny, err);
     if (status == NACRE_OK)
+        status = read_profile(config, agent, session, err);
+    if (status == NACRE_OK)
         status = read_box(config, agent, session, err);
     return status;
 }
 
 void nacre_session_tools_clear(struct nacre_session *session)
 {
+    list_clear(&session->tools_profile);
     list_clear(&session->tools_global.allow);
     list_clear(&session->tools_global.deny);
     list_clear(&session->tools_agent.allow);
@@ -448,7 +484,11 @@ static void deny_by_absence(const struct question *question,
 
     say(question, &list->source, place, "denied",
         place.line > 0 ? " does not list it" : " does not list it by default");
-    if (place.line > 0)
+    if (list == &question->session->tools_profile &&
+        nacre_config_key(config, NULL, NACRE_KEY_TOOLS_ALSO_ALLOW, also))
+        nacre_answer_fix(question->answer, "add %s: [\"%s\"], or change %s%s", also,
+                         question->shown, where(question, place, at), list->source.key);
+    else if (place.line > 0)
         nacre_answer_fix(question->answer, "%sadd '%s' to %s", where(question, place, at),
                          question->shown, list->source.key);
     else if (nacre_config_key(config, NULL, NACRE_KEY_BOX_ALSO_ALLOW, also))
@@ -498,6 +538,7 @@ static void allow(const struct question *question)
         session->sandboxed ? &session->tools_box.allow : &session->tools_agent.allow,
         &session->tools_agent.allow,
         &session->tools_global.allow,
+        &session->tools_profile,
     };
     const struct nacre_tool_list *deny =
         session->sandboxed ? &session->tools_box.deny : &session->tools_global.deny;
@@ -529,6 +570,7 @@ enum nacre_status nacre_session_tool(const struct nacre_session *session,
                                      const char *name, struct nacre_answer *ret_answer,
                                      struct nacre_error *err)
 {
+    static const struct nacre_tool_list none;
     char canonical[NACRE_TOOL_NAME];
     struct nacre_answer answer = { 0 };
     struct question question = { .session = session, .name = canonical,
@@ -539,8 +581,9 @@ enum nacre_status nacre_session_tool(const struct nacre_session *session,
         return nacre_fail(err, NACRE_ERR_USAGE, "'%s' is not the name of a tool",
                           nacre_text_shown(question.shown, name));
     (void)nacre_text_shown(question.shown, canonical);
-    blocked = is_blocked(&question, &session->tools_global.allow,
-                         &session->tools_global.deny);
+    blocked = is_blocked(&question, &session->tools_profile, &none);
+    blocked |= is_blocked(&question, &session->tools_global.allow,
+                          &session->tools_global.deny);
     blocked |= is_blocked(&question, &session->tools_agent.allow,
                           &session->tools_agent.deny);
     if (session->sandboxed)

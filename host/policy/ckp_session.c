@@ -87,6 +87,7 @@ static enum nacre_status lose_all_tools(const struct nacre_session *session,
                                         struct nacre_error *err)
 {
     const struct nacre_tool_list *const lists[] = {
+        &session->tools_profile,
         &session->tools_global.allow, &session->tools_global.deny,
         &session->tools_agent.allow,  &session->tools_agent.deny,
         &session->tools_box.allow,    &session->tools_box.deny,

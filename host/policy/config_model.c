@@ -112,6 +112,7 @@ static void clear_tools(struct nacre_tool_rules *tools)
     nacre_rules_clear(&tools->allow);
     nacre_rules_clear(&tools->also_allow);
     nacre_rules_clear(&tools->deny);
+    free(tools->profile.text);
 }
 
 static void clear_browser(struct nacre_browser_rules *browser)

@@ -109,6 +109,32 @@ static const struct nacre_dialect_defaults clawpy_heartbeat = {
     .cpus_nano = NANO / 2,
 };
 
+/* As its page about tools has them; later versions have added tools that nacre does not
+ * serve. */
+const char *const *nacre_tool_profile(const char *name)
+{
+    static const char *const minimal[] = { "session_status", NULL };
+    static const char *const coding[] = { "group:fs",       "group:runtime",
+                                          "group:sessions", "group:memory",
+                                          "image",          NULL };
+    static const char *const messaging[] = { "group:messaging", "sessions_list",
+                                             "sessions_history", "sessions_send",
+                                             "session_status", NULL };
+    static const char *const full[] = { NULL };
+    static const struct {
+        const char *name;
+        const char *const *tools;
+    } profiles[] = { { "minimal", minimal },
+                     { "coding", coding },
+                     { "messaging", messaging },
+                     { "full", full } };
+
+    for (size_t i = 0; i < NACRE_COUNT(profiles); i++)
+        if (strcmp(profiles[i].name, name) == 0)
+            return profiles[i].tools;
+    return NULL;
+}
+
 const struct nacre_dialect_defaults *nacre_dialect_defaults(enum nacre_dialect dialect)
 {
     static const struct nacre_dialect_defaults *const all[] = {

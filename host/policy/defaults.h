@@ -32,6 +32,10 @@ struct nacre_dialect_defaults {
 /* Never NULL; of CKP and UNSET, which have no sessions, those of OpenClaw. */
 const struct nacre_dialect_defaults *nacre_dialect_defaults(enum nacre_dialect dialect);
 
+/* The tools of one of OpenClaw's profiles, as globs and groups, NULL-terminated, none for
+ * "full", which takes nothing away; NULL: there is no profile of that name. */
+const char *const *nacre_tool_profile(const char *name);
+
 /*
  * Of one configuration: Clawdbot has OpenClaw's keys and other names, and only the name
  * of its file (clawdbot.json, moltbot.json) tells them apart; Clawpy's heartbeat differs

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "claw.h"
+#include "defaults.h"
 #include "entries.h"
 #include "nacre/text.h"
 
@@ -223,19 +224,23 @@ static enum nacre_status note_limits(const struct nacre_reading *at,
 
     return nacre_config_note(draft->config, node->key_place, true, err,
                              "%s: not read: what it withholds can be called here; of the "
-                             "tools only allow, alsoAllow and deny hold",
+                             "tools only profile, allow, alsoAllow and deny hold",
                              at->where);
 }
 
-/* Its profiles name sets of tools, which differ from version to version; but "full" is
- * none in all of them. */
-static enum nacre_status note_profile(const struct nacre_reading *at,
-                                      const struct nacre_node *node, void *target,
-                                      struct nacre_error *err)
+/* "full" takes no tool away.  What a profile of another name withholds is not known. */
+static enum nacre_status set_profile(const struct nacre_reading *at,
+                                     const struct nacre_node *node, void *target,
+                                     struct nacre_error *err)
 {
-    bool is_full = node->kind == NACRE_NODE_TEXT && strcmp(node->text, "full") == 0;
+    struct nacre_config_draft *draft = target;
+    struct nacre_rule *profile = &draft->rules.tools.profile;
 
-    return is_full ? NACRE_OK : note_limits(at, node, target, err);
+    if (node->kind == NACRE_NODE_TEXT && nacre_tool_profile(node->text)) {
+        profile->place = node->place;
+        return nacre_schema_copy(node->text, &profile->text, err);
+    }
+    return note_limits(at, node, target, err);
 }
 
 /* The same of single keys below it. */
@@ -266,7 +271,7 @@ static const struct nacre_schema_key tools_keys[] = {
     { NACRE_ROW_RULES("deny", rules.tools.deny, nacre_entry_text) },
     { NACRE_ROW_SECTION("sandbox", tools_sandbox_schema) },
     { NACRE_ROW_SECTION("elevated", elevated_schema), .set = enter_elevated },
-    { NACRE_ROW_SET("profile", ANY, note_profile) },
+    { NACRE_ROW_SET("profile", ANY, set_profile) },
     { NACRE_ROW_SET("byProvider", ANY, note_limits) },
     { NACRE_ROW_SET("toolsBySender", ANY, note_limits) },
     { NACRE_ROW_SET("exec", ANY, note_below) },

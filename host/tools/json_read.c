@@ -49,24 +49,10 @@ static bool is_plain(char byte)
 /* '\0': another escape, with more to know about it. */
 static char unescaped(char letter)
 {
-    switch (letter) {
-    case '"':
-    case '\\':
-    case '/':
-        return letter;
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    default:
-        return '\0';
-    }
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    const char *at = memchr(letters, letter, sizeof(letters) - 1);
+
+    return at ? meant[at - letters] : '\0';
 }
 
 /* What stands behind the opening quote: in the text itself, or where something had to be

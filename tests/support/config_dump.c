@@ -84,6 +84,8 @@ static void say_tools(struct nacre_buf *out, const char *key,
     say_rules(out, name, &tools->also_allow);
     (void)snprintf(name, sizeof(name), "%s.deny", key);
     say_rules(out, name, &tools->deny);
+    (void)snprintf(name, sizeof(name), "%s.profile", key);
+    say_rule(out, name, &tools->profile);
 }
 
 static void say_container(struct nacre_buf *out,

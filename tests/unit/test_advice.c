@@ -83,8 +83,9 @@ static const struct {
     { ELEVATED("allowFrom: {a: ['7'], chat: ['chat:*']}"),
       "2:49 everybody on chat may ask for |" },
     /* What takes tools away elsewhere and not here. */
-    { "{agents: {}, tools: {profile: 'minimal'}}",
-      "1:22 tools.profile: not read: what |" },
+    { "{agents: {}, tools: {byProvider: {}}}",
+      "1:22 tools.byProvider: not read: wh|" },
+    { "{agents: {}, tools: {profile: 'minimal'}}", "" },
     /* Containers. */
     { DOCKER("user: '1000:1000'"), "" },
     { DOCKER("user: '0:0'"), "2:16 commands run as root of the sa|" },

@@ -61,11 +61,12 @@ static bool hear(struct owner *owner, const struct frame *frame)
 {
     size_t at = (size_t)frame->id[1] - 1;
     struct unpack unpack = { .bytes = frame->payload, .size = frame->size };
-    struct joined *one = &joined[at];
+    struct joined *one;
 
     (void)owner;
     if (frame->id[0] != FIRST || frame->id[1] == 0 || at >= NACRE_COUNT(joined))
         return false;
+    one = &joined[at];
     assert_true(one->is_used && !one->is_closed);
     if (frame->type == FRAME_DATA) {
         assert_true(frame->lane == 1 && frame->size < sizeof(one->bytes) - one->used);

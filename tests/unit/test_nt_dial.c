@@ -10,9 +10,9 @@
 #include <poll.h>
 
 #include "box_scene.h"
+#include "dials.h"
 #include "doorway.h"
 #include "nacre/own.h"
-#include "pass.h"
 
 #define PORT 9222
 #define WAIT_MS 10000
@@ -46,17 +46,6 @@ static int leave(void **state)
     if (caller.sends >= 0)
         (void)close(caller.sends);
     return 0;
-}
-
-/* Our end of a connection to `port`. */
-static int dial(uint16_t port)
-{
-    int pair[2];
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    assert_true(pass_send(caller.sends, &port, sizeof(port), &pair[1], 1));
-    (void)close(pair[1]);
-    return pair[0];
 }
 
 /* What comes until the end; false when neither comes in time. */
@@ -109,6 +98,21 @@ static void end_command(struct fake_init *self, const uint8_t *id)
 
 /* ---- what is carried ---- */
 
+/* Somebody comes, says "word" and hears `answer`, while a command runs to its end. */
+static struct nt_box *dialled_once(void (*script)(struct fake_init *), const char *answer)
+{
+    struct nt_box *box = opened(script, NULL);
+    struct nt_command command = command_of(&caller.request);
+    NACRE_AUTO(nacre_fd_guard) int fd = dials_open(caller.sends, PORT);
+
+    assert_int_equal(send(fd, "word", 4, MSG_NOSIGNAL), 4);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    if (run(box, &command) != NACRE_OK)
+        fail_msg("%s", err.text);
+    assert_true(hears(fd, answer));
+    return box;
+}
+
 /* Says again what it hears, with a word before it. */
 static void answers_once(struct fake_init *self)
 {
@@ -135,17 +139,8 @@ static void answers_once(struct fake_init *self)
 
 static void who_comes_in_is_joined_to_the_port(void **state)
 {
-    struct nt_box *box = opened(answers_once, NULL);
-    struct nt_command command = command_of(&caller.request);
-    NACRE_AUTO(nacre_fd_guard) int fd = dial(PORT);
-
     (void)state;
-    assert_int_equal(send(fd, "word", 4, MSG_NOSIGNAL), 4);
-    assert_int_equal(shutdown(fd, SHUT_WR), 0);
-    if (run(box, &command) != NACRE_OK)
-        fail_msg("%s", err.text);
-    assert_true(hears(fd, "heard word"));
-    closed(box);
+    closed(dialled_once(answers_once, "heard word"));
 }
 
 static void refuses(struct fake_init *self)
@@ -160,15 +155,8 @@ static void refuses(struct fake_init *self)
 
 static void what_can_not_be_reached_is_closed(void **state)
 {
-    struct nt_box *box = opened(refuses, NULL);
-    struct nt_command command = command_of(&caller.request);
-    NACRE_AUTO(nacre_fd_guard) int fd = dial(PORT);
-
     (void)state;
-    if (run(box, &command) != NACRE_OK)
-        fail_msg("%s", err.text);
-    assert_true(hears(fd, ""));
-    closed(box);
+    closed(dialled_once(refuses, ""));
 }
 
 /* The end of the command: the owner asks for the connection's. */
@@ -187,14 +175,9 @@ static void outlives(struct fake_init *self)
 
 static void connections_end_with_the_command(void **state)
 {
-    struct nt_box *box = opened(outlives, NULL);
-    struct nt_command command = command_of(&caller.request);
-    NACRE_AUTO(nacre_fd_guard) int fd = dial(PORT);
+    struct nt_box *box = dialled_once(outlives, "");
 
     (void)state;
-    if (run(box, &command) != NACRE_OK)
-        fail_msg("%s", err.text);
-    assert_true(hears(fd, ""));
     for (int i = 0; i < 20; i++)
         assert_true(nt_box_beat(box));
     closed(box);
@@ -233,7 +216,7 @@ static void there_may_be_so_many_at_once(void **state)
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(fds); i++)
-        fds[i] = dial(PORT);
+        fds[i] = dials_open(caller.sends, PORT);
     if (run(box, &command) != NACRE_OK)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < NACRE_COUNT(fds); i++) {
@@ -251,7 +234,7 @@ static void what_is_no_port_or_brings_no_socket_is_passed_over(void **state)
     struct nt_command command = command_of(&caller.request);
     const uint16_t port = PORT;
     const uint32_t long_port = PORT;
-    int zero = dial(0), fd;
+    int zero = dials_open(caller.sends, 0), fd;
     int pair[2] = { dup(caller.sends), dup(caller.sends) };
 
     (void)state;
@@ -261,7 +244,7 @@ static void what_is_no_port_or_brings_no_socket_is_passed_over(void **state)
     assert_true(pass_send(caller.sends, &port, sizeof(port), pair, 2));
     (void)close(pair[0]);
     (void)close(pair[1]);
-    fd = dial(PORT);
+    fd = dials_open(caller.sends, PORT);
     if (run(box, &command) != NACRE_OK)
         fail_msg("%s", err.text);
     assert_true(hears(zero, ""));
@@ -344,7 +327,7 @@ static void a_frame_that_no_honest_init_would_send_ends_the_box(void **state)
     for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
         struct nt_command command = command_of(&caller.request);
         struct nt_box *box = opened(forges, (void *)(uintptr_t)&rows[i]);
-        NACRE_AUTO(nacre_fd_guard) int fd = dial(PORT);
+        NACRE_AUTO(nacre_fd_guard) int fd = dials_open(caller.sends, PORT);
 
         if (run(box, &command) != NACRE_ERR_IO || !strstr(err.text, rows[i].says))
             fail_msg("%s: %s", rows[i].what, err.text);

@@ -451,6 +451,67 @@ static void a_dialect_without_elevation_has_none(void **state)
     }
 }
 
+/* ---- profiles ---- */
+
+static void a_profile_narrows_what_the_lists_allow(void **state)
+{
+    static const struct {
+        const char *of_all, *of_agent, *allow, *also, *tool;
+        bool allowed;
+        int line; /* that denies */
+    } profiles[] = {
+        { NULL, NULL, NULL, NULL, "exec", true, 0 },
+        { "full", NULL, NULL, NULL, "exec", true, 0 },
+        { "minimal", NULL, NULL, NULL, "session_status", true, 0 },
+        { "minimal", NULL, NULL, NULL, "bash", false, 10 },
+        { "minimal", NULL, NULL, NULL, "read", false, 10 },
+        { "coding", NULL, NULL, NULL, "exec", true, 0 },
+        { "coding", NULL, NULL, NULL, "apply-patch", true, 0 },
+        { "coding", NULL, NULL, NULL, "view_image", false, 10 },
+        { "messaging", NULL, NULL, NULL, "sessions_send", true, 0 },
+        { "messaging", NULL, NULL, NULL, "sessions_spawn", false, 10 },
+        { "messaging", NULL, NULL, NULL, "write", false, 10 },
+        /* an agent's own stands in for that of all */
+        { "coding", "minimal", NULL, NULL, "exec", false, 20 },
+        { "minimal", "coding", NULL, NULL, "exec", true, 0 },
+        { "minimal", "full", NULL, NULL, "exec", true, 0 },
+        /* allow brings nothing back, alsoAllow adds to it */
+        { "minimal", NULL, "exec read", NULL, "exec", false, 10 },
+        { "minimal", NULL, NULL, "exec", "exec", true, 0 },
+        { "minimal", NULL, NULL, "exec", "read", false, 10 },
+        { "coding", NULL, "read", NULL, "exec", false, LINE_GLOBAL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(profiles); i++) {
+        NACRE_AUTO(nacre_config_guard) struct nacre_config *config =
+            config_of(NACRE_DIALECT_OPENCLAW);
+        struct nacre_agent_rules *agent = agent_of(config, "work");
+        NACRE_AUTO(nacre_session_guard) struct nacre_session *session = NULL;
+        struct nacre_answer answer = { 0 };
+        struct nacre_error err;
+
+        set_mode(&config->all.box, NACRE_MODE_ALL, 4);
+        if (profiles[i].of_all)
+            set_text(&config->all.tools.profile, profiles[i].of_all, 10);
+        if (profiles[i].of_agent)
+            set_text(&agent->tools.profile, profiles[i].of_agent, 20);
+        fill(&config->all.tools,
+             &(struct lists){ profiles[i].allow, profiles[i].also, NULL }, LINE_GLOBAL);
+        session = settle(config, "work", "x", NULL);
+        assert_int_equal(nacre_session_tool(session, profiles[i].tool, &answer, &err),
+                         NACRE_OK);
+        if (answer.allowed != profiles[i].allowed ||
+            (!answer.allowed && answer.place.line != profiles[i].line))
+            fail_msg("row %zu: %s at line %d: %s", i, profiles[i].tool,
+                     answer.place.line, answer.text);
+        if (!answer.allowed && profiles[i].line == 20)
+            assert_string_equal(answer.rule, "agents.entries.work.tools.profile");
+        if (!answer.allowed && profiles[i].line == 10)
+            assert_non_null(strstr(answer.fix, "add tools.alsoAllow: ["));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -463,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_group_that_would_deny_nothing_is_an_error_at_its_place),
         cmocka_unit_test(each_gate_must_let_the_sender_through),
         cmocka_unit_test(a_dialect_without_elevation_has_none),
+        cmocka_unit_test(a_profile_narrows_what_the_lists_allow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

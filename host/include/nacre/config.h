@@ -61,6 +61,7 @@ struct nacre_bind_rules {
 
 struct nacre_tool_rules {
     struct nacre_rules allow, also_allow, deny; /* as written: globs, groups, aliases */
+    struct nacre_rule profile; /* a base of OpenClaw's own: minimal, coding, messaging */
 };
 
 /* tools.elevated; of allowFrom each entry is "provider:sender", the place is the
@@ -71,7 +72,7 @@ struct nacre_elevated_rules {
     struct nacre_rules allow_from;
 };
 
-/* Kept for issue 8, which starts browsers; until then only `check` reads them. */
+/* A browser in a sandbox; settled by nacre/browser.h. */
 struct nacre_browser_rules {
     struct nacre_place place;
     struct nacre_flag enabled, headless, no_vnc_enabled, allow_host_control, auto_start;

@@ -78,6 +78,7 @@ struct nacre_session {
     char *scope_key;     /* the key, "agent:<id>" or "shared" */
     char slug[NACRE_SLUG];
     char box_name[NACRE_BOX_NAME]; /* of the container */
+    char *home;            /* what ~ means; or NULL */
     char *workspace_root;  /* absolute */
     char *workspace;       /* the agent's own, absolute; NULL when the file has none */
     char *box_workspace;   /* the sandbox's own: root/slug */
@@ -91,8 +92,9 @@ struct nacre_session {
     uint32_t mount_count;
     bool writes_off; /* access ro: write, edit and apply_patch are off */
 
-    /* A tool has to pass each pair that holds: all agents', this agent's and, in a
-     * sandbox, the sandbox's. */
+    /* A tool has to pass the profile and each pair that holds: all agents', this agent's
+     * and, in a sandbox, the sandbox's. */
+    struct nacre_tool_list tools_profile;
     struct {
         struct nacre_tool_list allow, deny;
     } tools_global, tools_agent, tools_box;

@@ -107,5 +107,5 @@ for expect in "$EXAMPLES"/*.expect; do
   done <"$expect"
   run rm --all
 done
-((count >= 11)) || fail "only $count examples"
+((count >= 13)) || fail "only $count examples"
 passed

@@ -82,6 +82,22 @@ for mount in sorted(box["mounts"], key=lambda m: m["guest"]):
     print(mount["guest"], mount["host"], "rw" if mount["writable"] else "ro")'
 }
 
+# judge KEY: explain's word for `write`, and what a call of it then does.
+judge() {
+  local word
+  word=$("$NACRE" explain --config c.json5 --session "$1" --tool write --json | python3 -c '
+import json, sys
+tool = json.load(sys.stdin)["tool"]
+print("runs" if tool["runs"] else "denied by " + tool["rule"])')
+  run tool call write --config c.json5 --session "$1" \
+    --json-args '{"path": "written", "content": "by a file tool"}'
+  case $status in
+  0) is "what explain tells of write in $1" "$word" runs ;;
+  *) is "what explain tells of write in $1" "$word" \
+    "denied by agents.defaults.sandbox.workspaceAccess" ;;
+  esac
+}
+
 # ---- mode × session × scope × access ----
 
 # cell MODE KEY SCOPE ACCESS
@@ -103,6 +119,8 @@ cell() {
     is "containers of $*" "$(names)" ""
     is "the mark of $*" "$(cat "$scratch/agent/mark")" mark
     is "the root of $*" "$(ls -A "$root" 2>/dev/null)" ""
+    judge "$key"
+    is "what write wrote in $*" "$(cat "$scratch/agent/written")" "by a file tool"
     return
   fi
   expect_out /workspace
@@ -116,6 +134,9 @@ cell() {
   )"
   is "what explain tells of $*" "$(told "$key")" "$(names; mounts "$(names)")"
   is "the mark of $*" "$(cat "$workspace/mark")" mark
+  judge "$key"
+  is "what write wrote in $*" "$(cat "$workspace/written" 2>/dev/null)" \
+    "$([[ $4 == ro ]] || echo "by a file tool")"
   if [[ $4 != rw ]]; then
     is "what $* wrote to the agent's" "$(ls -A "$scratch/agent" 2>/dev/null | grep mark)" ""
   else
