@@ -465,7 +465,8 @@ enum nacre_status dk_create_digest(const struct dk_order *order, const json_t *b
 {
     NACRE_AUTO(dk_json_guard) json_t *bare = json_copy((json_t *)body);
     NACRE_AUTO(nacre_heap_guard) char *text = NULL;
-    const struct nacre_container *container = &order->plan->container;
+    const struct nacre_plan *plan = order->inside ? order->inside : order->plan;
+    char *const *blocked = plan->container.blocked_syscalls;
     struct nacre_hasher hasher;
 
     if (bare && json_object_del(bare, "Labels") == 0)
@@ -480,15 +481,14 @@ enum nacre_status dk_create_digest(const struct dk_order *order, const json_t *b
         nacre_hash_add_u64(&hasher, order->binds[i].inode);
     }
     /* What only init is told. */
-    for (size_t i = 0; container->blocked_syscalls && container->blocked_syscalls[i]; i++)
-        nacre_hash_add_text(&hasher, container->blocked_syscalls[i]);
-    hash_names(&hasher, order->plan);
-    /* Of a machine the container around it tells little: the plan tells all. */
-    if (order->is_machine)
-        nacre_hash_add(&hasher, &order->plan->digest, sizeof(order->plan->digest));
-    nacre_hash_add_u64(&hasher, order->plan->denied_root_count);
-    for (uint32_t i = 0; i < order->plan->denied_root_count; i++)
-        nacre_hash_add_text(&hasher, order->plan->denied_root[i]);
+    for (; blocked && *blocked; blocked++)
+        nacre_hash_add_text(&hasher, *blocked);
+    hash_names(&hasher, plan);
+    if (order->machine)
+        nacre_hash_add(&hasher, order->machine, sizeof(*order->machine));
+    nacre_hash_add_u64(&hasher, plan->denied_root_count);
+    for (uint32_t i = 0; i < plan->denied_root_count; i++)
+        nacre_hash_add_text(&hasher, plan->denied_root[i]);
     *ret_digest = nacre_hash_end(&hasher);
     return NACRE_OK;
 }

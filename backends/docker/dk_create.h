@@ -42,7 +42,9 @@ struct dk_order {
     const char *device; /* of the host's; NULL: none.  No policy can ask for one */
     uint32_t device_gid; /* whom it is open to */
     const char *const *labels; /* NULL-terminated "K=V" */
-    bool is_machine; /* it is the container around one */
+    /* Of the container around a machine: what is in it; else NULL. */
+    const struct nacre_plan *inside;
+    const struct nacre_digest *machine;
 };
 
 /* Pid 1 and the shepherd of a command, which the engine counts with the guest's. */

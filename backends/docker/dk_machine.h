@@ -73,4 +73,9 @@ NACRE_MUST_CHECK enum nacre_status dk_machine_order_make(const struct dk_parts *
                                                          struct nacre_error *err);
 void dk_machine_order_clear(struct dk_machine_order *order);
 
+/* Over all that it is told, but the time of day. */
+NACRE_MUST_CHECK enum nacre_status dk_machine_digest(const struct dk_parts *inside,
+                                                     struct nacre_digest *ret_digest,
+                                                     struct nacre_error *err);
+
 #endif

@@ -198,3 +198,25 @@ enum nacre_status dk_machine_order_make(const struct dk_parts *inside,
     order = (struct dk_machine_order){ 0 };
     return NACRE_OK;
 }
+
+enum nacre_status dk_machine_digest(const struct dk_parts *inside,
+                                    struct nacre_digest *ret_digest,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(dk_machine_order_clear) struct dk_machine_order order = { 0 };
+    NACRE_AUTO(nacre_heap_guard) uint8_t *bytes = malloc(MACHINE_BYTES_MAX);
+    struct pack pack = { .bytes = bytes, .size = MACHINE_BYTES_MAX };
+    enum nacre_status status = dk_machine_order_make(inside, &order, err);
+
+    if (status != NACRE_OK)
+        return status;
+    order.machine.unix_ms = 0;
+    if (!bytes)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a machine's digest");
+    if (!init_machine_pack(&pack, &order.machine))
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                          "what the machine is made of: over %zu bytes or %d mounts",
+                          MACHINE_BYTES_MAX, MACHINE_MOUNTS_MAX);
+    *ret_digest = nacre_hash(bytes, pack.used);
+    return NACRE_OK;
+}

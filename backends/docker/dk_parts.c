@@ -246,6 +246,17 @@ static enum nacre_status open_inside(const struct dk_parts_input *input,
     return status;
 }
 
+/* Names have a lead around a machine that its policy knows nothing of. */
+static enum nacre_status without_lead(enum nacre_status status, struct nacre_error *err)
+{
+    size_t length = strlen(DK_MACHINE_SHARES);
+    char *at;
+
+    while (status != NACRE_OK && (at = strstr(err->text, DK_MACHINE_SHARES)))
+        memmove(at, at + length, strlen(at + length) + 1);
+    return status;
+}
+
 static enum nacre_status open_machine(const struct dk_parts_input *input,
                                       struct dk_parts *parts, struct nacre_error *err)
 {
@@ -270,10 +281,11 @@ static enum nacre_status open_machine(const struct dk_parts_input *input,
     parts->extra_count = NACRE_COUNT(parts->machine_extra);
     parts->plan = nacre_plan_take(&plan);
     around.plan = parts->plan;
-    status = open_container(&around, parts, err);
-    return status == NACRE_OK
-               ? dk_machine_binds(&parts->binds, &parts->inside->binds, err)
-               : status;
+    status = without_lead(open_container(&around, parts, err), err);
+    if (status == NACRE_OK)
+        status = dk_machine_binds(&parts->binds, &parts->inside->binds, err);
+    return status == NACRE_OK ? dk_machine_digest(parts->inside, &parts->machine, err)
+                              : status;
 }
 
 enum nacre_status dk_parts_open(const struct dk_parts_input *input,
@@ -331,7 +343,8 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
         .labels = labels,
         .device = has_device ? DK_KVM_DEVICE : NULL,
         .device_gid = has_device ? device.st_gid : 0,
-        .is_machine = parts->inside != NULL,
+        .inside = parts->inside ? parts->inside->plan : NULL,
+        .machine = parts->inside ? &parts->machine : NULL,
     };
 }
 

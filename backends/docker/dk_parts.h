@@ -36,6 +36,7 @@ struct dk_parts {
     struct dk_parts *inside;
     char *disk;
     struct dk_extra machine_extra[2];
+    struct nacre_digest machine; /* of what its init is told to make */
     bool kvm; /* and its device is in the container; else it is emulated */
 };
 

@@ -15,7 +15,7 @@ const struct cli_verb cli_verb_exec = {
     .about =
         "The text is one word: quote it. It is parsed and judged by the policy's shell\n"
         "rules before anything starts, then given to /bin/sh -c in a sandbox of the\n"
-        "policy's level: process, container or none.\n"
+        "policy's level: process, container, vm or none.\n"
         "\n" CLI_RUN_SESSIONS "\n" CLI_RUN_EXITS,
     .example = "  nacre exec --policy shell --workspace . 'grep -rn TODO src | wc -l'\n"
                "  nacre exec --config ~/.openclaw/openclaw.json --session work 'make'\n"

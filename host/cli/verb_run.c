@@ -21,7 +21,7 @@ const struct cli_verb cli_verb_run = {
     .about =
         "Options end at MODULE or --; what follows belongs to the guest. MODULE is a\n"
         "WASI command or, with --invoke, any module; .wasm or .wat. CMD is a native\n"
-        "command, for a policy of level process, container or none. Without --policy\n"
+        "command, for a policy of level process, container, vm or none. Without --policy\n"
         "nothing is granted but arguments, input and output, and no command runs.\n"
         "\n" CLI_RUN_SESSIONS "A MODULE is the tool that its file is named after.\n\n"
         CLI_RUN_EXITS,

@@ -250,6 +250,29 @@ static void init_is_told_all_that_it_makes_outer_before_inner(void **state)
     }
 }
 
+/* Whatever changes what the machine is, and not what a command is given. */
+static void another_machine_has_another_digest(void **state)
+{
+    struct nacre_plan plan = plan_of();
+    struct dk_parts inside = parts_of(&plan);
+    struct nacre_digest first, same, other;
+    struct nacre_error err;
+
+    (void)state;
+    assert_int_equal(dk_machine_digest(&inside, &first, &err), NACRE_OK);
+    plan.digest.bytes[0]++;
+    plan.limits.output_bytes_max++;
+    assert_int_equal(dk_machine_digest(&inside, &same, &err), NACRE_OK);
+    assert_memory_equal(&first, &same, sizeof(first));
+    plan.limits.memory_bytes_max++;
+    assert_int_equal(dk_machine_digest(&inside, &other, &err), NACRE_OK);
+    assert_memory_not_equal(&first, &other, sizeof(first));
+    plan = plan_of();
+    plan.denied_root_count = 0;
+    assert_int_equal(dk_machine_digest(&inside, &other, &err), NACRE_OK);
+    assert_memory_not_equal(&first, &other, sizeof(first));
+}
+
 /* Opened mounts, as the container around it has them. */
 static struct nacre_open_mounts *open_mounts(struct nacre_mount *mount, const char *path,
                                              uint32_t count)
@@ -355,6 +378,7 @@ int main(void)
         cmocka_unit_test(qemu_is_told_of_nothing_that_was_not_planned),
         cmocka_unit_test(with_kvm_the_processor_is_the_hosts),
         cmocka_unit_test(init_is_told_all_that_it_makes_outer_before_inner),
+        cmocka_unit_test(another_machine_has_another_digest),
         cmocka_unit_test(names_lose_the_lead_that_they_have_around_it),
         cmocka_unit_test(what_no_machine_can_be_shown_is_refused),
         cmocka_unit_test(making_one_survives_every_allocation_failure),
