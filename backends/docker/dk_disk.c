@@ -208,11 +208,10 @@ static void hear(void *data, int stream, const char *bytes, size_t count)
 static enum nacre_status run_packer(struct making *making, struct dk_box *box,
                                     struct nacre_error *err)
 {
-    /* Not compressed: whoever reads it may be emulated. */
+    /* Cheap to unpack: whoever reads it may be emulated. */
     static const char *const words[] = { "/usr/bin/sqfstar", "-quiet", "-no-progress",
-                                         "-mem", "128M", "-root-mode", "0755", "-noI",
-                                         "-noD", "-noF", "-noX",
-                                         DK_MACHINE_OUT "/disk", NULL };
+                                         "-mem", "128M", "-root-mode", "0755", "-comp",
+                                         "lz4", DK_MACHINE_OUT "/disk", NULL };
     static const char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     const struct nacre_request request = { .input_fd = making->pipe[0],

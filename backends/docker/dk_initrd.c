@@ -9,8 +9,8 @@
 #include "init_image.h"
 #include "machine.h"
 
-/* "newc": thirteen numbers of eight hexadecimal digits behind a magic number, the name with
- * its terminator, the bytes; both are filled up to a multiple of four. */
+/* "newc": thirteen numbers of eight hexadecimal digits behind a magic number, the name
+ * with its terminator, the bytes; both are filled up to a multiple of four. */
 #define HEAD 110
 #define ALIGNED 4
 #define NAME_MAX_BYTES 64

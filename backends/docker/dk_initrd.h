@@ -4,8 +4,8 @@
 #include "nacre/error.h"
 
 /*
- * The initial file system of a machine (machine.h of the channel): our init, and behind it
- * the modules of the kernel that it will run on, an archive of their own that was made
+ * The initial file system of a machine (machine.h of the channel): our init, and behind
+ * it the modules of the kernel that it will run on, an archive of their own that was made
  * with that kernel.  The kernel unpacks one after the other.
  */
 #define DK_INITRD_MODULES_MAX ((uint64_t)64 << 20)

@@ -84,6 +84,7 @@
  */
 #define BROWSER_PACKAGES \
     "ca-certificates chromium fonts-dejavu-core python3 x11vnc xvfb"
+
 #define BROWSER_SCRIPT                                                                 \
     "cd /tmp; apt-get download novnc python3-websockify; "                             \
     "for f in *.deb; do dpkg-deb -x $f /; rm $f; done; "                               \

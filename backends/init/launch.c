@@ -31,6 +31,7 @@
 #include "frame.h"
 #include "launch_ops.h"
 #include "nacre/own.h"
+#include "pidfd.h"
 #include "signals.h"
 
 #define CONTROL 0
@@ -111,8 +112,33 @@ static void map_ids(const struct spec_head *head, pid_t pid)
     write_file(pid, "gid_map", text);
 }
 
-/* It waits at INNER.  The host learns of it by a pidfd: a number could have become a
- * stranger's by the time that it waits for it. */
+/* The host learns of its new child by a pidfd: a number could have become a stranger's by
+ * the time that it waits for it. */
+static bool announce(int pidfd)
+{
+    const char born = LAUNCH_BORN;
+
+    return pass_send(CONTROL, &born, 1, &pidfd, 1);
+}
+
+/*
+ * Without its ids mapped the new one is nobody, and with the launcher gone it never will
+ * be somebody.  Then the host may not have heard of it, and would not wait for it: better
+ * twice than not at all.
+ */
+static void await_ids(int socket)
+{
+    size_t count;
+    char go;
+
+    if (pass_receive(socket, true, &go, 1, NULL, 0, &count) != 1) {
+        (void)announce(nacre_pidfd_open(getpid()));
+        _exit(1);
+    }
+    (void)dup2(NOTHING, CONTROL); /* its end is the launcher's end */
+}
+
+/* It waits at INNER. */
 static void make_inner(const struct spec_head *head)
 {
     int pidfd = -1, pair[2];
@@ -120,24 +146,23 @@ static void make_inner(const struct spec_head *head)
         .flags = NAMESPACES | CLONE_PARENT | CLONE_PIDFD,
         .pidfd = (uintptr_t)&pidfd,
     };
-    const char born = LAUNCH_BORN;
     long pid;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         launch_fail("make a socket", NULL);
     pid = syscall(SYS_clone3, &args, sizeof(args));
     if (pid == 0) {
-        (void)dup2(NOTHING, CONTROL); /* its end is the launcher's end */
         (void)close(pair[0]);
+        await_ids(pair[1]);
         launch_inner(head, pair[1]);
     }
     if (pid < 0)
         launch_fail("make the namespaces", NULL);
     (void)close(pair[1]);
-    if (!pass_send(CONTROL, &born, 1, &pidfd, 1))
+    if (!announce(pidfd))
         _exit(1); /* there is no host any more */
     map_ids(head, (pid_t)pid);
-    if (!pass_send(pair[0], &born, 1, NULL, 0) || dup3(pair[0], INNER, O_CLOEXEC) < 0)
+    if (!pass_send(pair[0], "", 1, NULL, 0) || dup3(pair[0], INNER, O_CLOEXEC) < 0)
         launch_fail("go on", NULL);
 }
 

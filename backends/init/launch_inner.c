@@ -135,17 +135,9 @@ _Noreturn void launch_inner(const struct spec_head *head, int socket)
                                     .cover_file_fd = -1, .names_fd = -1 };
     struct init_place place = { .is_pid1 = true, .walls = true, .held = true,
                                 .landlock_fd = -1 };
-    const char *failed;
-    size_t count;
-    char go;
-    int number;
+    const char *failed = settle(head);
+    int number = errno;
 
-    /* Without its ids mapped it is nobody, and with the launcher gone it never will be
-     * somebody. */
-    if (pass_receive(socket, true, &go, 1, NULL, 0, &count) != 1)
-        _exit(1);
-    failed = settle(head);
-    number = errno;
     receive_order(&launch, socket);
     errno = number;
     if (failed)

@@ -48,9 +48,9 @@ int launch_ruleset(struct launch *launch);
 
 
 /*
- * launch_inner.c: the life of a sandbox's pid 1.  Over `socket` it is told to go on, when
- * its ids are mapped, and then given its order: a struct inner_order with the channel,
- * the spec and the spec's fds, and the trees in messages of PASS_FDS_MAX.
+ * launch_inner.c: the life of a sandbox's pid 1, from when its ids are mapped.  Over
+ * `socket` it is given its order: a struct inner_order with the channel, the spec and the
+ * spec's fds, and the trees in messages of PASS_FDS_MAX.
  */
 struct inner_order {
     struct launch_order order;

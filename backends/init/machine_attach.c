@@ -157,9 +157,10 @@ static unsigned attributes(const struct machine_mount *mount)
 }
 
 /*
- * One user's files, by one attach: the server is that user whoever asks, and the modes that
- * it tells are judged here.  Nothing is kept beyond a file's last use, so that what the
- * host changes is seen at once; "mmap" is the least that lets a guest map files shared.
+ * One user's files, by one attach: the server is that user whoever asks, and the modes
+ * that it tells are judged here.  Nothing is kept beyond a file's last use, so that what
+ * the host changes is seen at once; "mmap" is the least that lets a guest map files
+ * shared.
  */
 static int open_share(const struct machine_mount *mount)
 {

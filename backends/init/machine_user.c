@@ -80,8 +80,8 @@ void machine_user_settle(const struct init_machine *order)
         launch_fail("raise the loopback interface", NULL);
 }
 
-/* The kernel's first process begins with few files, and with as many processes as fit into
- * half of the memory: the group and each command have limits of their own. */
+/* The kernel's first process begins with few files, and with as many processes as fit
+ * into half of the memory: the group and each command have limits of their own. */
 static void raise_limits(void)
 {
     const struct rlimit files = { FILES_SOFT, FILES_HARD };

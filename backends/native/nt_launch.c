@@ -139,9 +139,10 @@ static enum nacre_status receive_born(int control, int channel, int *ret_pidfd,
 
 /* ---- launchers ---- */
 
-static bool gone(int pidfd, uint64_t deadline_ns)
+/* A process that has ended, or a socket with something to say. */
+static bool ready(int fd, uint64_t deadline_ns)
 {
-    struct pollfd waiting = { .fd = pidfd, .events = POLLIN };
+    struct pollfd waiting = { .fd = fd, .events = POLLIN };
 
     do {
         uint64_t now = nacre_clock_ns();
@@ -195,6 +196,7 @@ static enum nacre_status start(struct nt_launcher *launcher, int type, const cha
 
 static void stop(struct nt_launcher *launcher)
 {
+    uint64_t deadline_ns = nacre_clock_ns() + NT_END_MS * NACRE_NS_PER_MS;
     struct nt_launched launched = { -1, launcher->pidfd, -1 };
     struct nacre_error err;
     size_t count;
@@ -204,8 +206,10 @@ static void stop(struct nt_launcher *launcher)
         return;
     (void)shutdown(launcher->control_fd, SHUT_WR);
     (void)!nt_launched_end(&launched, &err);
-    /* Those that it has made beforehand are children of this process. */
-    while (pass_receive(launcher->control_fd, false, &byte, 1, &launched.pid1_fd, 1,
+    /* Those that it has made beforehand are children of this process, and tell of
+     * themselves before they let go of the socket. */
+    while (ready(launcher->control_fd, deadline_ns) &&
+           pass_receive(launcher->control_fd, false, &byte, 1, &launched.pid1_fd, 1,
                         &count) == 1)
         (void)!nt_launched_end(&launched, &err);
     (void)close(launcher->control_fd);
@@ -360,7 +364,7 @@ static void reap(int pidfd)
 
 static bool end(int pidfd, uint64_t deadline_ns)
 {
-    bool is_gone = pidfd < 0 || gone(pidfd, deadline_ns);
+    bool is_gone = pidfd < 0 || ready(pidfd, deadline_ns);
 
     if (pidfd < 0)
         return true;
@@ -389,7 +393,7 @@ enum nacre_status nt_launched_end(struct nt_launched *launched, struct nacre_err
     if (launched->pid1_fd >= 0)
         (void)nacre_pidfd_signal(launched->pid1_fd, SIGKILL);
     else if (launched->plain_fd >= 0 &&
-             !gone(launched->plain_fd, deadline_ns - NT_END_MS / 2 * NACRE_NS_PER_MS))
+             !ready(launched->plain_fd, deadline_ns - NT_END_MS / 2 * NACRE_NS_PER_MS))
         (void)nacre_pidfd_signal(launched->plain_fd, SIGKILL);
     all = end(launched->pid1_fd, deadline_ns);
     all = end(launched->plain_fd, deadline_ns) && all;

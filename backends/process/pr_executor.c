@@ -94,7 +94,7 @@ static void executor_free(struct nacre_executor *base)
     if (!executor)
         return;
     (void)!nt_launched_end(&executor->ending, &err);
-    pr_group_put(&executor->ending_group);
+    pr_group_drop(&executor->ending_group);
     pr_groups_clear(&executor->groups);
     nt_launcher_free(executor->launcher);
     (void)pthread_mutex_destroy(&executor->probing);

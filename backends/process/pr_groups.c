@@ -116,3 +116,9 @@ void pr_group_put(struct pr_group *group)
     nacre_box_group_put(group->pool, group->group);
     *group = (struct pr_group){ NULL, NULL };
 }
+
+void pr_group_drop(struct pr_group *group)
+{
+    nacre_box_group_drop(group->pool, group->group);
+    *group = (struct pr_group){ NULL, NULL };
+}

@@ -36,5 +36,6 @@ NACRE_MUST_CHECK enum nacre_status pr_group_take(struct pr_groups *groups,
                                                  struct pr_group *ret_group,
                                                  struct nacre_error *err);
 void pr_group_put(struct pr_group *group);
+void pr_group_drop(struct pr_group *group); /* the last */
 
 #endif

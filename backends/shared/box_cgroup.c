@@ -530,9 +530,10 @@ static struct nacre_box_group *pop_idle(struct nacre_box_cgroups *cgroups)
 }
 
 /* Not to be used again. */
-static void retire(struct nacre_box_cgroups *cgroups, struct nacre_box_group *group)
+static void retire(struct nacre_box_cgroups *cgroups, struct nacre_box_group *group,
+                   unsigned wait_ms)
 {
-    if (remove_group(cgroups, group, 0))
+    if (remove_group(cgroups, group, wait_ms))
         return;
     pthread_mutex_lock(&cgroups->lock);
     group->next = cgroups->lingering;
@@ -560,7 +561,7 @@ enum nacre_status nacre_box_group_take(struct nacre_box_cgroups *cgroups,
             *ret_group = group;
             return NACRE_OK;
         }
-        retire(cgroups, group);
+        retire(cgroups, group, 0);
     }
     status = make_group(cgroups, &group, err);
     if (status != NACRE_OK)
@@ -569,7 +570,7 @@ enum nacre_status nacre_box_group_take(struct nacre_box_cgroups *cgroups,
     if (status == NACRE_OK)
         *ret_group = group;
     else
-        retire(cgroups, group);
+        retire(cgroups, group, 0);
     return status;
 }
 
@@ -594,5 +595,14 @@ void nacre_box_group_put(struct nacre_box_cgroups *cgroups, struct nacre_box_gro
         pthread_mutex_unlock(&cgroups->lock);
     }
     if (!kept)
-        retire(cgroups, group);
+        retire(cgroups, group, 0);
+}
+
+void nacre_box_group_drop(struct nacre_box_cgroups *cgroups,
+                          struct nacre_box_group *group)
+{
+    if (!group)
+        return;
+    nacre_box_group_thaw(group);
+    retire(cgroups, group, EMPTY_MS_MAX);
 }

@@ -91,6 +91,10 @@ nacre_box_group_take(struct nacre_box_cgroups *cgroups,
 void nacre_box_group_put(struct nacre_box_cgroups *cgroups,
                          struct nacre_box_group *group);
 
+/* The same for one that nobody will need again: it is not made ready for that. */
+void nacre_box_group_drop(struct nacre_box_cgroups *cgroups,
+                          struct nacre_box_group *group);
+
 /* A process of one thread that writes "0" to all of these is in the group, with all that
  * it starts later.  They belong to the group.  Returns how many. */
 size_t nacre_box_group_procs(const struct nacre_box_group *group,

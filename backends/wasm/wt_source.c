@@ -21,6 +21,7 @@
 
 #define HELD_MAX 32
 #define PROGRESS_NS NACRE_NS_PER_S
+#define BEFORE_MS 200 /* that a run may have lost before it came to compiling */
 
 struct held {
     struct nacre_digest key;
@@ -325,8 +326,9 @@ enum nacre_status wt_source_get(struct wt_source *source, struct wt_zygote *zygo
     now = nacre_clock_ns();
     slow_ms = cache ? wt_slow_get(source->options->cache_dir, &key) : 0;
     /* A little more than was not enough is not enough: two equal requests never leave
-     * exactly the same time for compiling. */
-    if (slow_ms > 0 && deadline_ns <= now + (slow_ms + slow_ms / 4 + 1) * NACRE_NS_PER_MS)
+     * exactly the same time for compiling, least of all on a busy machine. */
+    if (slow_ms > 0 &&
+        deadline_ns <= now + (slow_ms + slow_ms / 4 + BEFORE_MS) * NACRE_NS_PER_MS)
         return nacre_fail(
             err, NACRE_ERR_NOT_RUNNABLE,
             "%.100s is not compiled yet, and %" PRIu64

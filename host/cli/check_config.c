@@ -6,6 +6,7 @@
 
 #include "document.h"
 #include "nacre/advice.h"
+#include "nacre/browser.h"
 #include "nacre/own.h"
 #include "nacre/session.h"
 #include "nacre/text.h"
@@ -75,30 +76,54 @@ static bool add_new(json_t *list, const json_t *notes)
     return notes != NULL;
 }
 
+static enum nacre_status add_refused(struct nacre_engine *engine,
+                                     const struct nacre_policy *policy,
+                                     const struct nacre_request *request, json_t *list,
+                                     struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    enum nacre_status status = cli_plan_draft(engine, policy, request, &plan, err);
+    json_t *notes;
+
+    if (status != NACRE_OK)
+        return status;
+    notes = cli_refused_json(policy, plan);
+    if (!add_new(list, notes))
+        status = nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the findings");
+    json_decref(notes);
+    return status;
+}
+
+static enum nacre_status draft_browser(struct nacre_engine *engine,
+                                       const struct nacre_session *session, json_t *list,
+                                       struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = { 0 };
+    struct nacre_request request = { .input_fd = -1 };
+    enum nacre_status status = nacre_browser_settle(session, &browser, err);
+
+    if (status != NACRE_OK || !browser.enabled || !browser.policy)
+        return status;
+    nacre_browser_request(session, &browser, &request);
+    return add_refused(engine, browser.policy, &request, list, err);
+}
+
 /* Of a session like any other; where none is sandboxed, of what then runs. */
 static enum nacre_status draft(struct nacre_engine *engine,
                                const struct nacre_config *config, const char *agent,
                                json_t *list, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_session_guard) struct nacre_session *session = NULL;
-    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
     struct nacre_request request = { .input_fd = -1 };
     struct nacre_session_ask ask = { .agent = agent, .session = "check",
                                      .home = getenv("HOME") };
     enum nacre_status status = nacre_session_settle(config, &ask, &session, err);
-    json_t *notes;
 
     if (status != NACRE_OK)
         return status;
     nacre_session_request(session, &request);
-    status = cli_plan_draft(engine, session->shell, &request, &plan, err);
-    if (status != NACRE_OK)
-        return status;
-    notes = cli_refused_json(session->shell, plan);
-    if (!add_new(list, notes))
-        status = nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the findings");
-    json_decref(notes);
-    return status;
+    status = add_refused(engine, session->shell, &request, list, err);
+    return status == NACRE_OK ? draft_browser(engine, session, list, err) : status;
 }
 
 static enum nacre_status draft_each(struct nacre_engine *engine,

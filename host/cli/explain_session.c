@@ -138,6 +138,43 @@ static void print_tool(const json_t *tool)
                      nacre_text_show(text, sizeof(text), fix, strlen(fix)));
 }
 
+/* Which browsers the tool may drive. */
+static void print_targets(const json_t *browser)
+{
+    const char *name;
+    json_t *target;
+
+    json_object_foreach(json_object_get(browser, "targets"), name, target) {
+        const char *why = text_at(target, "text"), *fix = text_at(target, "fix");
+        char text[1024], rule[NACRE_SHOWN];
+
+        (void)printf("\n%s  target %s\n  why   %s\n",
+                     json_is_true(json_object_get(target, "allowed")) ? "allowed"
+                                                                      : "denied",
+                     name, nacre_text_show(text, sizeof(text), why, strlen(why)));
+        (void)printf("  rule  %s (%s)\n  flip  %s\n",
+                     nacre_text_shown(rule, text_at(target, "rule")), place_at(target),
+                     nacre_text_show(text, sizeof(text), fix, strlen(fix)));
+    }
+}
+
+static void print_browser(const json_t *browser)
+{
+    const json_t *sources = json_object_get(browser, "sources");
+    char image[NACRE_SHOWN];
+
+    if (!json_is_true(json_object_get(browser, "enabled")))
+        return;
+    (void)printf("%-10s%s, of %s; %s, network %s  (%s)\n", "browser",
+                 text_at(browser, "containerName"),
+                 nacre_text_shown(image, text_at(browser, "image")),
+                 json_is_true(json_object_get(browser, "headless")) ? "headless"
+                 : json_is_true(json_object_get(browser, "noVnc")) ? "with noVNC"
+                                                                   : "with a screen",
+                 text_at(browser, "network"),
+                 place_at(json_object_get(sources, "enabled")));
+}
+
 static void print_notes(const json_t *notes)
 {
     const json_t *note;
@@ -185,6 +222,8 @@ static void print_session(const json_t *told)
     if (sandboxed)
         (void)printf("%-10s%s, of %s\n", "container", text_at(box, "containerName"),
                      nacre_text_shown(shown, text_at(box, "scopeKey")));
+    if (sandboxed)
+        print_browser(json_object_get(box, "browser"));
     print_mounts(json_object_get(box, "mounts"));
     print_profile(json_object_get(tools, "profile"));
     print_pair("tools", json_object_get(tools, "global"));
@@ -197,6 +236,8 @@ static void print_session(const json_t *told)
     print_elevated(json_object_get(told, "elevated"));
     print_notes(json_object_get(told, "notes"));
     print_tool(json_object_get(told, "tool"));
+    if (strcmp(text_at(json_object_get(told, "tool"), "name"), "browser") == 0)
+        print_targets(json_object_get(box, "browser"));
 }
 
 static enum nacre_status print_plan(const struct nacre_session *session,
@@ -232,6 +273,9 @@ static bool add_call(json_t *told, const json_t *call)
     bad |= json_object_set_new(tool, "level", level ? json_incref(level) : json_null());
     bad |= json_object_set_new(tool, "why",
                                why ? json_incref(why)
+                               : strcmp(text_at(tool, "name"), "browser") == 0
+                                   ? json_string("it is driven by CDP: see nacre browser "
+                                                 "url")
                                    : json_string("nacre has no tool of that name: see "
                                                  "nacre tool list"));
     return bad == 0;

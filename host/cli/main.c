@@ -23,6 +23,7 @@ static const struct cli_verb *const verbs[] = {
     &cli_verb_inspect, &cli_verb_backends, &cli_verb_cache, &cli_verb_audit,
     &cli_verb_ps,      &cli_verb_stop,     &cli_verb_rm,    &cli_verb_recreate,
     &cli_verb_prune,   &cli_verb_image,    &cli_verb_keeper,
+    &cli_verb_browser,
     &cli_verb_leak_scan,
     &cli_verb_input_scan, &cli_verb_intent,
     &cli_verb_secret, &cli_verb_new, &cli_verb_build, &cli_verb_test, &cli_verb_watch,

@@ -22,6 +22,7 @@ extern const struct cli_verb cli_verb_rm;
 extern const struct cli_verb cli_verb_recreate;
 extern const struct cli_verb cli_verb_prune;
 extern const struct cli_verb cli_verb_image;
+extern const struct cli_verb cli_verb_browser;
 extern const struct cli_verb cli_verb_keeper;
 extern const struct cli_verb cli_verb_leak_scan;
 extern const struct cli_verb cli_verb_parse;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "nacre/browser.h"
 #include "nacre/path.h"
 #include "nacre/session.h"
 #include "nacre/text.h"
@@ -194,24 +195,35 @@ static enum nacre_status advise_binds(struct nacre_advice *advice,
     return status;
 }
 
-/* `browser` drives whatever browser there is: without a sandbox for it, the host's. */
+/* `browser` drives whatever browser there is: without a sandbox for it, the host's.  And
+ * one that is enabled and may not be driven is for nobody. */
 static enum nacre_status advise_browser(struct nacre_advice *advice,
                                         const struct nacre_session *session,
-                                        const struct nacre_agent_rules *agent,
                                         struct nacre_error *err)
 {
-    const struct nacre_flag *all = &session->config->all.box.browser.enabled;
-    const struct nacre_flag *own = agent ? &agent->box.browser.enabled : all;
-    const struct nacre_flag *enabled = own->place.line > 0 ? own : all;
+    NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = { 0 };
     struct nacre_answer answer;
     enum nacre_status status;
 
-    if (!session->sandboxed || (enabled->place.line > 0 && enabled->on))
+    if (!session->sandboxed)
         return NACRE_OK;
-    status = nacre_session_tool(session, "browser", &answer, err);
-    /* Where no line says which tools there are, whoever calls nacre has another say. */
-    if (status != NACRE_OK || !answer.allowed || answer.place.line == 0)
+    status = nacre_browser_settle(session, &browser, err);
+    if (status == NACRE_OK)
+        status = nacre_session_tool(session, "browser", &answer, err);
+    if (status == NACRE_OK && browser.enabled && answer.allowed &&
+        browser.policy->network.mode == NACRE_NETWORK_DENY)
+        return advise(advice, false, browser.enabled_source.place, err,
+                      "the browser is enabled and reaches no page: write network: "
+                      "\"bridge\" in `browser` for every public host, by nacre's door");
+    if (status != NACRE_OK || browser.enabled == answer.allowed)
         return status;
+    if (browser.enabled)
+        return advise(advice, false, browser.enabled_source.place, err,
+                      "the browser is enabled, and the tool browser is denied by %s: "
+                      "nobody may start it; %.120s", answer.rule, answer.fix);
+    /* Where no line says which tools there are, whoever calls nacre has another say. */
+    if (answer.place.line == 0)
+        return NACRE_OK;
     return advise(advice, true, answer.place, err,
                   "browser is allowed and no browser has a sandbox (browser.enabled): it "
                   "would drive one of the host; deny it, or enable that sandbox");
@@ -296,7 +308,7 @@ static enum nacre_status advise_agent(struct nacre_advice *advice,
     if (status == NACRE_OK && agent)
         status = advise_binds(advice, session, home, &agent->box.binds, err);
     if (status == NACRE_OK)
-        status = advise_browser(advice, session, agent, err);
+        status = advise_browser(advice, session, err);
     return status == NACRE_OK ? advise_denied(advice, session, err) : status;
 }
 

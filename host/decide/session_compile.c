@@ -25,7 +25,6 @@ static const struct nacre_box_rules nothing;
 struct making {
     struct nacre_session *session;
     struct nacre_box_view view;
-    const char *home;
     struct nacre_error *err;
 };
 
@@ -251,7 +250,7 @@ static enum nacre_status add_binds(struct making *making,
 
         status = check_target(making, bind);
         if (status == NACRE_OK)
-            status = nacre_session_path(session->config, making->home, bind->host,
+            status = nacre_session_path(session->config, session->home, bind->host,
                                         bind->place, &host, making->err);
         if (status == NACRE_OK)
             status = map_mount(making, bind->guest, host, bind->writable);
@@ -508,33 +507,49 @@ static void tell(const struct making *making, const struct nacre_agent_rules *ag
             nacre_session_note(session, boxes[i]->session_tools_visibility.place,
                                "sessionToolsVisibility: no effect, nacre serves no "
                                "session tools");
-        if (!is_told(session->config, boxes[i]->browser.place))
-            nacre_session_note(session, boxes[i]->browser.place,
-                               "browser: no effect yet, nacre starts no browsers");
+        nacre_browser_tell(session, &boxes[i]->browser);
     }
 }
 
+static enum nacre_status compile_box(struct making *making)
+{
+    enum nacre_status status = map_mounts(making);
+
+    return status == NACRE_OK ? make_sandboxed(making) : status;
+}
+
+struct nacre_box_view nacre_session_view(const struct nacre_session *session,
+                                         const struct nacre_agent_rules *agent)
+{
+    bool has_own = agent && session->scope != NACRE_SCOPE_SHARED;
+
+    return (struct nacre_box_view){ .config = session->config, .agent = agent,
+                                    .own = has_own ? &agent->box : &nothing,
+                                    .all = &session->config->all.box };
+}
+
+enum nacre_status nacre_box_compile(const struct nacre_box_view *view,
+                                    struct nacre_session *session,
+                                    struct nacre_error *err)
+{
+    struct making making = { .session = session, .view = *view, .err = err };
+    enum nacre_status status = compile_box(&making);
+
+    return status == NACRE_OK ? check_limits(&making, session->shell) : status;
+}
+
 enum nacre_status nacre_session_compile(const struct nacre_agent_rules *agent,
-                                        const char *home, struct nacre_session *session,
+                                        struct nacre_session *session,
                                         struct nacre_error *err)
 {
-    const struct nacre_config *config = session->config;
-    bool has_own = agent && session->scope != NACRE_SCOPE_SHARED;
-    struct making making = {
-        .session = session,
-        .home = home,
-        .err = err,
-        .view = { config, agent, has_own ? &agent->box : &nothing, &config->all.box },
-    };
-    struct nacre_place elevated = config->all.elevated.place;
-    enum nacre_status status = NACRE_OK;
+    struct making making = { .session = session, .err = err,
+                             .view = nacre_session_view(session, agent) };
+    struct nacre_place elevated = session->config->all.elevated.place;
+    enum nacre_status status =
+        session->sandboxed
+            ? compile_box(&making)
+            : make_host(&making, session->mode_source.place, &session->shell);
 
-    if (session->sandboxed)
-        status = map_mounts(&making);
-    if (status == NACRE_OK)
-        status = session->sandboxed
-                     ? make_sandboxed(&making)
-                     : make_host(&making, session->mode_source.place, &session->shell);
     if (status == NACRE_OK)
         status = start(&making, NACRE_LEVEL_WASM, session->mode_source.place,
                        &session->files);

@@ -73,6 +73,20 @@ static const struct spelling {
     [NACRE_KEY_DISK_IOPS] = { BOX, NULL, NULL, "resource_limits.disk_iops", NULL },
     [NACRE_KEY_DISK_IO_WEIGHT] = { BOX, NULL, NULL, "resource_limits.disk_io_weight",
                                    NULL },
+#define BROWSER(id, word) \
+    [NACRE_KEY_BROWSER_##id] = { BOX, "browser." word, "browser." word, NULL, NULL }
+    BROWSER(ENABLED, "enabled"),
+    BROWSER(IMAGE, "image"),
+    BROWSER(NETWORK, "network"),
+    BROWSER(BINDS, "binds"),
+    BROWSER(CDP_PORT, "cdpPort"),
+    BROWSER(NO_VNC_PORT, "noVncPort"),
+    BROWSER(HOST_CONTROL, "allowHostControl"),
+    BROWSER(URLS, "allowedControlUrls"),
+    BROWSER(HOSTS, "allowedControlHosts"),
+    BROWSER(PORTS, "allowedControlPorts"),
+    BROWSER(AUTO_START, "autoStart"),
+#undef BROWSER
 };
 _Static_assert(NACRE_COUNT(spellings) == NACRE_KEY_COUNT, "a row for each key");
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "defaults.h"
+#include "nacre/browser.h"
 #include "nacre/text.h"
 #include "schema.h"
 #include "settle.h"
@@ -32,7 +33,7 @@ static void *policy_at(struct nacre_policy *policy, size_t offset)
 /* ---- the table of names ---- */
 
 /* An agent's id may leave no room: then it is any agent's key, and the place tells. */
-static void shorten(const char *key, char ret_key[64])
+void nacre_key_shorten(const char *key, char ret_key[64])
 {
     static const char entries[] = "agents.entries.";
     const char *rest = NULL;
@@ -47,15 +48,34 @@ static void shorten(const char *key, char ret_key[64])
         (void)snprintf(ret_key, 64, "%.63s", key);
 }
 
+/* What is the same for a browser and for commands has one key. */
+static enum nacre_key key_of(const struct nacre_box_view *view, bool of_agent,
+                             enum nacre_key key)
+{
+    const struct nacre_browser_rules *said =
+        of_agent ? &view->own->browser : &view->all->browser;
+
+    if (!view->of_browser)
+        return key;
+    if (key == NACRE_KEY_IMAGE)
+        return NACRE_KEY_BROWSER_IMAGE;
+    if (key == NACRE_KEY_NETWORK && said->network.text)
+        return NACRE_KEY_BROWSER_NETWORK;
+    if (key == NACRE_KEY_BINDS && said->binds.place.line > 0)
+        return NACRE_KEY_BROWSER_BINDS;
+    return key;
+}
+
 bool nacre_box_alias(const struct nacre_box_view *view, bool of_agent, enum nacre_key key,
                      const char *rule, size_t item, struct nacre_policy *policy)
 {
     struct nacre_rule_alias added = { .rule = rule, .item = item }, *aliases;
     char full[NACRE_CONFIG_KEY];
 
-    if (!nacre_config_key(view->config, of_agent ? view->agent : NULL, key, full))
+    if (!nacre_config_key(view->config, of_agent ? view->agent : NULL,
+                          key_of(view, of_agent, key), full))
         return true;
-    shorten(full, added.key);
+    nacre_key_shorten(full, added.key);
     aliases = realloc(policy->aliases, (policy->alias_count + 1) * sizeof(*aliases));
     if (!aliases)
         return false;
@@ -256,7 +276,8 @@ static enum nacre_status add_texts(const struct nacre_box_view *view,
         const char *rule, *by_default;
     } rows[] = {
         { CONTAINER(image), NACRE_KEY_IMAGE, "container.image",
-          nacre_config_defaults(view->config)->image },
+          view->of_browser ? NACRE_BROWSER_IMAGE
+                           : nacre_config_defaults(view->config)->image },
         { CONTAINER(workdir), NACRE_KEY_WORKDIR, "container.workdir", NULL },
         { CONTAINER(user), NACRE_KEY_USER, "container.user", NULL },
         { CONTAINER(seccomp_profile), NACRE_KEY_SECCOMP, "container.seccomp_profile",

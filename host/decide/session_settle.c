@@ -168,10 +168,10 @@ static enum nacre_status identify(const struct nacre_session_ask *ask,
 
 /* ---- which line decides ---- */
 
-static struct nacre_source choose(const struct nacre_session *session,
-                                  const struct nacre_agent_rules *agent,
-                                  struct nacre_place of_agent, struct nacre_place of_all,
-                                  enum nacre_key key)
+struct nacre_source nacre_source_choose(const struct nacre_session *session,
+                                        const struct nacre_agent_rules *agent,
+                                        struct nacre_place of_agent,
+                                        struct nacre_place of_all, enum nacre_key key)
 {
     struct nacre_source source = { .from = NACRE_FROM_DEFAULT };
 
@@ -203,14 +203,14 @@ static void settle_words(const struct nacre_agent_rules *agent,
     const struct nacre_box_rules *all = &session->config->all.box;
 
     session->mode_source =
-        choose(session, agent, own->mode_place, all->mode_place, NACRE_KEY_MODE);
+        nacre_source_choose(session, agent, own->mode_place, all->mode_place, NACRE_KEY_MODE);
     session->mode = CHOSEN(session->mode_source, own->mode, all->mode, defaults->mode);
     session->scope_source =
-        choose(session, agent, own->scope_place, all->scope_place, NACRE_KEY_SCOPE);
+        nacre_source_choose(session, agent, own->scope_place, all->scope_place, NACRE_KEY_SCOPE);
     session->scope =
         CHOSEN(session->scope_source, own->scope, all->scope, defaults->scope);
     session->access_source =
-        choose(session, agent, own->access_place, all->access_place, NACRE_KEY_ACCESS);
+        nacre_source_choose(session, agent, own->access_place, all->access_place, NACRE_KEY_ACCESS);
     session->access =
         CHOSEN(session->access_source, own->access, all->access, defaults->access);
     session->sandboxed = session->mode == NACRE_MODE_ALL ||
@@ -319,7 +319,7 @@ static enum nacre_status settle_root(const struct nacre_agent_rules *agent,
     const struct nacre_rule *all = &config->all.box.workspace_root;
     enum nacre_status status;
 
-    session->root_source = choose(session, agent, own->place, all->place, NACRE_KEY_ROOT);
+    session->root_source = nacre_source_choose(session, agent, own->place, all->place, NACRE_KEY_ROOT);
     status = nacre_session_path(config, home,
                                 CHOSEN(session->root_source, own->text, all->text,
                                        nacre_config_defaults(config)->workspace_root),
@@ -397,6 +397,8 @@ enum nacre_status nacre_session_settle(const struct nacre_config *config,
     if (!session)
         return no_memory(err);
     session->config = config;
+    if (ask->home && !(session->home = text_of("%s", ask->home)))
+        return no_memory(err);
     status = identify(ask, session, err);
     if (status != NACRE_OK)
         return status;
@@ -416,7 +418,7 @@ enum nacre_status nacre_session_settle(const struct nacre_config *config,
     if (status == NACRE_OK)
         status = nacre_session_tools(agent, session, err);
     if (status == NACRE_OK)
-        status = nacre_session_compile(agent, ask->home, session, err);
+        status = nacre_session_compile(agent, session, err);
     if (status != NACRE_OK)
         return status;
     nacre_session_elevation(agent, ask->sender, session);
@@ -440,6 +442,7 @@ void nacre_session_free(struct nacre_session *session)
     free(session->agent);
     free(session->key);
     free(session->main_key);
+    free(session->home);
     free(session->scope_key);
     free(session->workspace_root);
     free(session->workspace);

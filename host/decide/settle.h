@@ -32,7 +32,10 @@ void nacre_session_safe_name(const char *name, char ret_name[NACRE_BOX_NAME]);
     X(IMAGE) X(WORKDIR) X(USER) X(SECCOMP) X(APPARMOR) X(SELINUX) X(SETUP) X(CPUSET)     \
     X(TMPFS) X(KEEP_CAPABILITIES) X(BLOCKED_SYSCALLS) X(ENVIRONMENT) X(ULIMITS)          \
     X(READ_ONLY_ROOT) X(MEMORY_SWAP) X(MEMORY_RESERVATION) X(CPUS) X(DISK) X(DISK_IOPS)  \
-    X(DISK_IO_WEIGHT)
+    X(DISK_IO_WEIGHT)                                                                    \
+    X(BROWSER_ENABLED) X(BROWSER_IMAGE) X(BROWSER_NETWORK) X(BROWSER_BINDS)              \
+    X(BROWSER_CDP_PORT) X(BROWSER_NO_VNC_PORT) X(BROWSER_HOST_CONTROL)                   \
+    X(BROWSER_URLS) X(BROWSER_HOSTS) X(BROWSER_PORTS) X(BROWSER_AUTO_START)
 enum nacre_key {
 #define X(id) NACRE_KEY_##id,
     NACRE_KEY_MAP(X)
@@ -49,6 +52,15 @@ bool nacre_config_key(const struct nacre_config *config,
 /* The rules of an agent by its normalised id, or NULL. */
 const struct nacre_agent_rules *nacre_session_agent(const struct nacre_config *config,
                                                     const char *id);
+
+/* Which line decides: the agent's, that for all, or none. */
+struct nacre_source nacre_source_choose(const struct nacre_session *session,
+                                        const struct nacre_agent_rules *agent,
+                                        struct nacre_place of_agent,
+                                        struct nacre_place of_all, enum nacre_key key);
+
+/* A key as an answer has room for it. */
+void nacre_key_shorten(const char *key, char ret_key[64]);
 
 /* ---- the parts ---- */
 
@@ -72,7 +84,11 @@ struct nacre_box_view {
     const struct nacre_config *config;
     const struct nacre_agent_rules *agent; /* whose keys are named; NULL: there is none */
     const struct nacre_box_rules *own, *all; /* never NULL */
+    bool of_browser; /* image, network and binds are called as `browser` has them */
 };
+
+struct nacre_box_view nacre_session_view(const struct nacre_session *session,
+                                         const struct nacre_agent_rules *agent);
 
 /* What a rule is called in the dialect, in `policy`'s table; `key` may have none there.
  * False when memory is short. */
@@ -96,10 +112,19 @@ NACRE_MUST_CHECK enum nacre_status nacre_box_container(const struct nacre_box_vi
                                                        struct nacre_policy *policy,
                                                        struct nacre_error *err);
 
+/* The sandbox's policy, in session->shell, and its mounts by this view. */
+NACRE_MUST_CHECK enum nacre_status nacre_box_compile(const struct nacre_box_view *view,
+                                                     struct nacre_session *session,
+                                                     struct nacre_error *err);
+
 /* The policies and mounts, of all that is settled otherwise. */
 NACRE_MUST_CHECK enum nacre_status
-nacre_session_compile(const struct nacre_agent_rules *agent, const char *home,
+nacre_session_compile(const struct nacre_agent_rules *agent,
                       struct nacre_session *session, struct nacre_error *err);
+
+/* What `browser` says that moves nothing. */
+void nacre_browser_tell(struct nacre_session *session,
+                        const struct nacre_browser_rules *rules);
 
 void nacre_session_elevation(const struct nacre_agent_rules *agent, const char *sender,
                              struct nacre_session *session);

@@ -336,8 +336,8 @@ static enum nacre_status read_box(const struct nacre_config *config,
     return status;
 }
 
-/* The agent's instead of that of all, with what is also allowed: it narrows what the lists
- * then allow, and brings nothing back. */
+/* The agent's instead of that of all, with what is also allowed: it narrows what the
+ * lists then allow, and brings nothing back. */
 static enum nacre_status read_profile(const struct nacre_config *config,
                                       const struct nacre_agent_rules *agent,
                                       struct nacre_session *session,

@@ -22,7 +22,7 @@ struct facts {
     struct slice nominated[NOMINATED_MAX]; /* by Connection */
     uint32_t nominated_count;
     uint32_t hosts, lengths, codings, fields;
-    bool says_close;
+    bool says_close, says_upgrade, names_websocket;
 };
 
 /* Those that concern one connection, the framing or the host: we make our own. */
@@ -244,6 +244,8 @@ static enum door_head_is note_connection(struct door_head *head, struct facts *f
             return bad(head, 400, "a Connection field that is not well formed");
         if (is(word, "close"))
             facts->says_close = true;
+        if (is(word, "upgrade"))
+            facts->says_upgrade = true;
         if (facts->nominated_count == NOMINATED_MAX)
             return bad(head, 400, "a Connection field with too many names");
         facts->nominated[facts->nominated_count++] = word;
@@ -263,6 +265,8 @@ static enum door_head_is note_field(struct door_head *head, struct facts *facts,
         return note_coding(head, facts, value);
     } else if (is(name, "connection")) {
         return note_connection(head, facts, value);
+    } else if (is(name, "upgrade")) {
+        facts->names_websocket = is(value, "websocket");
     } else if (is(name, "expect")) {
         if (!is(value, "100-continue"))
             return bad(head, 417, "an Expect other than 100-continue");
@@ -311,6 +315,7 @@ static enum door_head_is read_fields(struct door_head *head, struct slice lines,
     /* An answer to 1.0 ends with the connection. */
     head->keeps_alive = !head->is_old && !facts->says_close;
     head->expects_continue = head->expects_continue && !head->is_old;
+    head->asks_websocket = facts->says_upgrade && facts->names_websocket && !head->is_old;
     return DOOR_HEAD_WHOLE;
 }
 

@@ -35,6 +35,7 @@ struct door_head {
     bool is_old;              /* HTTP/1.0 */
     bool keeps_alive;
     bool expects_continue;
+    bool asks_websocket;      /* to go on as one */
     bool is_chunked;
     uint64_t body_bytes;      /* when it is not chunked; 0: there is none */
     struct nacre_buf fields;  /* "Name: value\n" each, without those that concern one

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nacre/browser.h"
 #include "nacre/render.h"
 #include "nacre/session.h"
 #include "nacre/text.h"
@@ -114,6 +115,75 @@ static json_t *profile_json(const struct nacre_session *session)
                      source_json(session, &profile->source));
 }
 
+static json_t *answer_json(const struct nacre_session *session,
+                           const struct nacre_answer *answer)
+{
+    return json_pack("{s:b, s:s, s:o, s:o, s:o}", "allowed", answer->allowed, "rule",
+                     answer->rule, "place", place_json(session, answer->place), "text",
+                     text_json(answer->text), "fix", text_json(answer->fix));
+}
+
+/* ---- the browser ---- */
+
+static json_t *targets_json(const struct nacre_session *session)
+{
+    NACRE_AUTO(json_guard) json_t *object = json_object();
+    int bad = object ? 0 : -1;
+
+    for (int i = 0; i < NACRE_BROWSER_TARGET_COUNT; i++) {
+        enum nacre_browser_target target = (enum nacre_browser_target)i;
+        struct nacre_answer answer;
+        struct nacre_error err;
+
+        if (nacre_browser_target(session, target, NULL, &answer, &err) != NACRE_OK)
+            return NULL;
+        bad |= json_object_set_new(object, nacre_browser_target_name(target),
+                                   answer_json(session, &answer));
+    }
+    return bad ? NULL : json_take(&object);
+}
+
+static json_t *port_json(const struct nacre_limit *port)
+{
+    return port->value ? json_integer(clamped(port->value)) : json_null();
+}
+
+/* null where the dialect has none. */
+static json_t *browser_json(const struct nacre_session *session)
+{
+    NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = { 0 };
+    NACRE_AUTO(json_guard) json_t *object = NULL;
+    struct nacre_error err;
+    int bad;
+
+    if (nacre_browser_settle(session, &browser, &err) != NACRE_OK)
+        return NULL;
+    if (!browser.enabled_source.key[0])
+        return json_null();
+    object = json_pack("{s:b, s:s, s:b, s:b, s:b, s:I, s:o, s:o, s:o}", "enabled",
+                       browser.enabled, "containerName", browser.name, "headless",
+                       browser.headless, "noVnc", browser.no_vnc, "autoStart",
+                       browser.auto_start, "autoStartTimeoutMs",
+                       clamped(browser.start_ms), "cdpPort",
+                       port_json(&browser.cdp_port), "noVncPort",
+                       port_json(&browser.no_vnc_port), "targets",
+                       targets_json(session));
+    bad = json_object_set_new(
+        object, "sources",
+        json_pack("{s:o, s:o, s:o}", "enabled",
+                  source_json(session, &browser.enabled_source), "allowHostControl",
+                  source_json(session, &browser.host_control_source), "autoStart",
+                  source_json(session, &browser.auto_start_source)));
+    if (browser.policy) {
+        bad |= json_object_set_new(object, "image",
+                                   text_json(browser.policy->container.image.text));
+        bad |= json_object_set_new(
+            object, "network",
+            json_string(nacre_network_mode_name(browser.policy->network.mode)));
+    }
+    return bad ? NULL : json_take(&object);
+}
+
 static json_t *sandbox_json(const struct nacre_session *session)
 {
     NACRE_AUTO(json_guard)
@@ -136,6 +206,7 @@ static json_t *sandbox_json(const struct nacre_session *session)
                   source_json(session, &session->root_source)));
     bad |= json_object_set_new(object, "scopeKey", text_json(session->scope_key));
     bad |= json_object_set_new(object, "containerName", text_json(session->box_name));
+    bad |= json_object_set_new(object, "browser", browser_json(session));
     bad |= json_object_set_new(object, "workspace", text_json(session->box_workspace));
     bad |= json_object_set_new(object, "agentWorkspace", text_json(session->workspace));
     bad |= json_object_set_new(object, "mounts", mounts_json(session));

@@ -193,6 +193,8 @@ static const struct walls gvisor = {
 #define NO_SWAP "a machine has no swap, and its memory is its own"
 #define NO_DISK "a machine's disk is read-only, and what it writes is in memory"
 static const struct unkept not_in_machine[] = {
+    /* Directories of the host are served by QEMU, as whom commands are. */
+    { "container.user", "0", "QEMU is never root, and commands are whom it is" },
     { "container.seccomp_profile", "", NO_PROFILE },
     { "container.apparmor_profile", "", "the machine's kernel has no AppArmor" },
     { "container.selinux_label", "", "the machine's kernel has no SELinux" },

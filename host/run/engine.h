@@ -52,9 +52,4 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_engine_choose(struct nacre_engine *engine, const struct nacre_plan *plan,
                     struct nacre_executor **ret_executor, struct nacre_error *err);
 
-/* Would nacre_run() refuse it by its plan, or because this machine can't enforce that?
- * Nothing is recorded, and nothing that was asked for is used up. */
-bool nacre_run_is_refused(struct nacre_engine *engine, const struct nacre_policy *policy,
-                          const struct nacre_request *request);
-
 #endif

@@ -280,7 +280,7 @@ static enum nacre_status run_request(struct nacre_engine *engine,
                         err);
     if (status == NACRE_OK && record->request->refused)
         status = nacre_fail(err, NACRE_ERR_DENIED,
-                            "what this machine can enforce has just changed: run it again");
+                            "what can be enforced here has just changed: run it again");
     /* Also what is refused has to be recorded; nothing has been used up yet. */
     if (nacre_engine_audit(engine, &audit_err) != NACRE_OK) {
         *err = audit_err;

@@ -1,8 +1,8 @@
 /*
  * The end of sandboxes and of sessions.  A record is believed only where it leads, by no
- * link, to a directory of ours; whoever ends a sandbox has it alone.  What is changed
- * comes in this order: the sandbox, its workspace, the record, its locks.  So whoever dies
- * on the way leaves a record, and the next end or prune goes on by it.
+ * link, to a directory of ours; whoever ends a sandbox has it alone.  What goes goes in
+ * this order: the sandbox, its workspace, the record, its locks.  So whoever dies on the
+ * way leaves a record, and the next end or prune goes on by it.
  */
 #include <fcntl.h>
 #include <stdio.h>

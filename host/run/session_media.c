@@ -218,7 +218,6 @@ static enum nacre_status put(const struct nacre_session_hold *hold, int dir_fd,
                              int from_fd, const char *name,
                              char ret_name[NACRE_MEDIA_NAME], struct nacre_error *err)
 {
-    mode_t mode = hold->owner.mode & 070 ? 0660 : 0600;
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     enum nacre_status status;
 
@@ -228,8 +227,7 @@ static enum nacre_status put(const struct nacre_session_hold *hold, int dir_fd,
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "a file can't be made in " NACRE_MEDIA_DIR);
     status = session_copy(from_fd, fd, NACRE_MEDIA_BYTES_MAX, NULL, err);
-    if (status == NACRE_OK &&
-        (fchown(fd, hold->owner.uid, hold->owner.gid) != 0 || fchmod(fd, mode) != 0))
+    if (status == NACRE_OK && fchown(fd, hold->owner.uid, hold->owner.gid) != 0)
         status = nacre_fail(err, NACRE_ERR_IO, "a file can't be given to the sandbox");
     if (status == NACRE_OK)
         status = give_name(hold, dir_fd, name, ret_name, err);

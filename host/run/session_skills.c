@@ -62,8 +62,7 @@ static enum nacre_status copy_file(struct mirror *mirror, int from_fd, mode_t mo
                                    int to_dir, const char *name, struct nacre_error *err)
 {
     const struct session_owner *owner = &mirror->hold->owner;
-    mode_t wanted = (owner->mode & 070 ? 0660 : 0600) |
-                    (mode & 0100 ? (owner->mode & 070 ? 0110 : 0100) : 0);
+    mode_t wanted = mode & 0100 ? 0700 : 0600;
     NACRE_AUTO(nacre_fd_guard) int fd =
         openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     uint64_t bytes = 0;

@@ -99,7 +99,7 @@ NACRE_MUST_CHECK enum nacre_status session_dir_walk(const char *path, bool make,
 
 /* Whom the workspace belongs to. */
 struct session_owner {
-    uint32_t uid, gid, mode;
+    uint32_t uid, gid;
 };
 NACRE_MUST_CHECK enum nacre_status session_owner_of(const struct nacre_session *session,
                                                     struct session_owner *ret_owner,

@@ -131,13 +131,13 @@ enum nacre_status session_owner_of(const struct nacre_session *session,
                                    struct session_owner *ret_owner,
                                    struct nacre_error *err)
 {
-    struct session_owner owner = { geteuid(), getegid(), 0700 };
+    struct session_owner owner = { geteuid(), getegid() };
     const struct nacre_policy *shell = session->shell;
     char shown[NACRE_SHOWN];
 
     if (geteuid() == 0 && shell && shell->level == NACRE_LEVEL_CONTAINER) {
-        /* Root's file tools have no capability in their worker: the group is how they
-         * come in. */
+        /* Root's file tools come in all the same: their worker keeps the capabilities
+         * for others' files. */
         owner.uid = ORDINARY_ID;
         if (shell->container.user.text &&
             !read_user(shell->container.user.text, &owner))
@@ -145,7 +145,6 @@ enum nacre_status session_owner_of(const struct nacre_session *session,
                               "user '%s' is not UID or UID:GID in digits: whose is the "
                               "workspace?",
                               nacre_text_shown(shown, shell->container.user.text));
-        owner.mode = owner.uid == 0 ? 0700 : 02770;
     }
     *ret_owner = owner;
     return NACRE_OK;
@@ -171,12 +170,9 @@ enum nacre_status session_dir_make(int parent_fd, const char *name,
         return nacre_fail(err, NACRE_ERR_DENIED,
                           "%.100s belongs to user %u, and neither nacre nor its sandbox "
                           "made it", name, st.st_uid);
-    session_step(steps, "give a directory its mode");
-    /* The mode first: what has its owner was made to the end. */
-    if ((put_right || st.st_uid != owner->uid) && (st.st_mode & 07777) != owner->mode &&
-        fchmod(fd, owner->mode) != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "the mode of %.100s can't be set", name);
     session_step(steps, "give a directory its owner");
+    if (put_right && (st.st_mode & 07777) != 0700 && fchmod(fd, 0700) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "the mode of %.100s can't be set", name);
     if ((st.st_uid != owner->uid || (put_right && st.st_gid != owner->gid)) &&
         fchown(fd, owner->uid, owner->gid) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "%.100s can't be given to user %u", name,

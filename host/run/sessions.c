@@ -152,8 +152,7 @@ static enum nacre_status open_agents(const struct nacre_session *session,
         status = session_dir_walk(session->workspace, true, &hold->steps, &fd, err);
         if (status != NACRE_OK)
             return nacre_fail_context(err, "the agent's workspace");
-        if (session->sandboxed && (fchown(fd, hold->owner.uid, hold->owner.gid) != 0 ||
-                                   fchmod(fd, hold->owner.mode) != 0)) {
+        if (session->sandboxed && fchown(fd, hold->owner.uid, hold->owner.gid) != 0) {
             (void)close(fd);
             return nacre_fail(err, NACRE_ERR_IO, "the agent's workspace %s can't be "
                               "given to user %u", shown, hold->owner.uid);

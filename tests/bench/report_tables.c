@@ -59,6 +59,8 @@ static const struct row container_rows[] = {
     { "fresh.docker.run", "of its own: docker run --rm" },
     { "gvisor.warm", "warm: nacre with gVisor, from the library" },
     { "gvisor.fresh", "of its own: nacre with gVisor, from the library" },
+    { "vm.warm", "warm: a machine, from the library" },
+    { "vm.fresh", "of its own: a machine, from the library" },
     { 0 }
 };
 
@@ -77,6 +79,8 @@ static const struct row level_rows[] = {
     { "fresh.program", "`container`: a fresh one, `nacre run`" },
     { "gvisor.warm", "`container` with `gvisor`: a warm one, from the library" },
     { "gvisor.fresh", "`container` with `gvisor`: a fresh one, from the library" },
+    { "vm.warm", "`vm`: a warm one, from the library" },
+    { "vm.fresh", "`vm`: a fresh one, booted, from the library" },
     { 0 }
 };
 

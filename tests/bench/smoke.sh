@@ -20,7 +20,8 @@ peers=(call.extism.fresh call.extism.warm call.docker.exec call.docker.run
     warm.nacre warm.nacre.quiet warm.program warm.api.exec warm.docker.exec fresh.nacre
     fresh.program fresh.docker.run https.door.fresh https.curl.fresh https.curl.asking https.curl.new
     https.door.kept https.curl.kept crowd.door crowd.straight tool.docker.exec tool.node
-    tool.ripgrep tool.ripgrep.one gvisor.warm gvisor.fresh)
+    tool.ripgrep tool.ripgrep.one gvisor.warm gvisor.fresh
+    vm.warm vm.fresh)
 ours=(call.worker call.worker.quiet call.inprocess call.inprocess.quiet call.engine.sink
     call.engine.null call.engine.pipe call.engine.file call.engine.callback cold.nacre
     cold.nacre.workspace cold.true file.nacre file.engine file.native clients.worker
@@ -42,8 +43,8 @@ for row in "${peers[@]}"; do
     grep -qE "^\{\"id\":\"$row\".*(\"median\":[0-9]|\"unavailable\":\"[a-z])" \
         <<<"$rows" || fail "$row was dropped"
 done
-# The table of levels shows ten of them again.
-[[ $(grep -c . <<<"$rows") == $((${#ours[@]} + ${#peers[@]} + 10 + 1)) ]] ||
+# The table of levels shows twelve of them again.
+[[ $(grep -c . <<<"$rows") == $((${#ours[@]} + ${#peers[@]} + 12 + 1)) ]] ||
     fail "there are rows that this test does not know"
 grep -qE '^\| .* \| (≤|≥) [0-9.]+ \| (met|short|not available) \|$' "$result/result.md" ||
     fail "no aim is judged"
@@ -72,7 +73,7 @@ known() { # FACTOR: each row's figures, nacre's times multiplied
     local row metric
     for row in "${ours[@]}" "${peers[@]}"; do
         case $row in
-        call.* | cold.* | process.* | warm.* | fresh.* | gvisor.* | https.* | tool.*)
+        call.* | cold.* | process.* | warm.* | fresh.* | gvisor.* | vm.* | https.* | tool.*)
             metrics='p50_ns p99_ns' ;;
         file.*) metrics='read_4k_ns read_64k_ns write_4k_ns write_64k_ns open_close_ns' ;;
         clients.*) metrics='per_s_1 per_s_2 per_s_8' ;;

@@ -34,7 +34,7 @@ spec:
   capabilities:
     network:
       mode: allowlist
-      allowed_hosts: [api.example.com, other.example.org, silent.example.com]
+      allowed_hosts: [api.example.com, other.example.org]
     secrets: {injection: $2, leak_detection: {enabled: true, patterns: 22}}
   resource_limits: {timeout_ms: ${3:-20000}}
 END
@@ -42,8 +42,8 @@ END
 policy boundary host-boundary
 policy variable environment
 policy file file-mount
-policy slow environment
-policy slow-file file-mount
+policy slow environment 300000
+policy slow-file file-mount 300000
 
 # run POLICY GUEST WORD…: what it said is in $said, how it ended in $status.
 run() {
@@ -123,7 +123,7 @@ wait $! || true
 rm shown
 for name in slow slow-file; do
     "$nacre" run --policy "$name.yaml" --secret KEY "$guests/fetch.wasm" \
-        https://silent.example.com/ >/dev/null 2>&1 &
+        'https://other.example.org/slow?ms=300000' >/dev/null 2>&1 &
     sleep 1
     is "while $name runs" "$(traces)" ""
     kill -TERM $! 2>/dev/null || wrong "$name: still under way" no yes

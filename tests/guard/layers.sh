@@ -42,7 +42,7 @@ judge_system() { # PLACE FOLDER HEADER
     openssl/*) allowed="host/door host/secrets" ;;
     jansson.h)
         allowed="host/egress host/policy host/plan host/audit host/run host/keeper host/cli"
-        allowed+=" host/serve host/approvals host/tools host/author backends/docker" ;;
+        allowed+=" host/serve host/approvals host/tools host/author host/browser backends/docker" ;;
     seccomp.h) allowed="backends host/door" ;;
     nettle/*) allowed="host/base" ;;
     idn2.h) allowed="host/egress" ;;
@@ -80,6 +80,7 @@ judge_own() { # PLACE FOLDER HEADER
     host/policy | host/decide) folders+=(host/policy host/decide) ;; # one library
     host/author) folders+=(host/policy host/tools) ;; # and a case as both are
     host/tools) folders+=(host/policy) ;; # a manifest is read as a policy is
+    host/browser) folders+=(host/door) ;; # HTTP has one reader
     backends/*) folders+=(backends/shared) ;;&
     backends/native | backends/init) folders+=(backends/channel) ;;
     backends/process | backends/none | backends/docker)

@@ -15,7 +15,7 @@
   /auth-required       401 without an Authorization header
   /reflect?header=NAME the value of that header, in the body and in X-Reflected
   /raw?base64=TEXT     exactly these bytes, then the connection is closed
-  /files/PATH          a file of $NACRE_NET_FILES
+  /files/PATH          a file of $NACRE_NET_FILES; a page where it ends in .html
 
 Events: "connect" (address, port) for every connection, "tls" (sni) or "tls-error" after the
 handshake, "request" with everything; `connection` tells them together.
@@ -230,7 +230,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not path.startswith(root + "/") or not os.path.isfile(path):
             return self.send(b"no such file\n", 404)
         with open(path, "rb") as file:
-            return self.send(file.read(), Content_Type="application/octet-stream")
+            kind = "text/html" if rest.endswith(".html") else "application/octet-stream"
+            return self.send(file.read(), Content_Type=kind)
 
 
 ROUTES = [("/echo", Handler.echo), ("/redirect", Handler.redirect), ("/loop", Handler.loop),

@@ -69,13 +69,14 @@ bool machine_world_make(struct machine_world *world, struct nacre_error *err)
                      "umask 022; mkdir -p image/bin image/etc share/hidden fixed;"
                      "cp /bin/busybox image/bin/; echo image >image/etc/file;"
                      "ln -s /etc/file image/etc/link;"
-                     "for n in sh cat chmod cmp cp dd echo env grep head hostname id ln ls mkdir mount mv"
-                     " nc printf ps rm rmdir sleep stat touch true wc yes date;"
+                     "for n in cat chmod cmp cp date dd echo grep head hostname id ls mkdir"
+                     " mount mv ps rm rmdir sh sleep stat touch true wc;"
                      "do ln -s busybox image/bin/$n; done;"
                      "printf inside >share/file; printf secret >share/hidden/secret;"
                      "ln -s /etc share/link; printf fixed >fixed/file;"
                      "chown -R 1234:1234 .;"
-                     "mksquashfs image disk -comp lz4 -all-root -noappend -quiet >/dev/null") &&
+                     "mksquashfs image disk -comp lz4 -all-root -noappend -quiet"
+                     " >/dev/null") &&
            make_initrd(world, err);
 }
 

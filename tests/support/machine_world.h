@@ -7,11 +7,11 @@
 #include "nt_box.h"
 
 /*
- * A machine of the bundled kind, emulated, without an engine around it: QEMU as a child of
- * the test, Debian's kernel, our init, and for an image busybox alone.  Below `dir`:
+ * A machine of the bundled kind, emulated, without an engine around it: QEMU as a child
+ * of the test, Debian's kernel, our init, and for an image busybox alone.  Below `dir`:
  *
- *   share/   the 9p device "share": a file "file" with "inside" in it, a directory "hidden"
- *            with a file "secret" in it, a link "link" to /etc, all of MACHINE_UID
+ *   share/   the 9p device "share": a file "file" with "inside" in it, a directory
+ *            "hidden" with a file "secret" in it, a link "link" to /etc, all of MACHINE_UID
  *   fixed/   the 9p device "fixed", read-only at the server
  */
 #define MACHINE_UID 1234

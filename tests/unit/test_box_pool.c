@@ -68,6 +68,24 @@ static void an_empty_group_is_used_again(void **state)
     assert_true(scene_fds() <= 2 * fds);
 }
 
+static void a_group_that_is_dropped_is_gone_and_not_used_again(void **state)
+{
+    struct nacre_box_group *group;
+    char name[NACRE_CGROUP_NAME];
+
+    (void)state;
+    NEEDS(NACRE_BOX_PIDS);
+    group = take(no_limits);
+    (void)snprintf(name, sizeof(name), "%s", group->name);
+    assert_exited(wait_for(start(group, touch_memory, &(size_t){ MIB })), 0);
+    nacre_box_group_drop(cgroups, group);
+    assert_int_equal(count_groups(name), 0);
+    group = take(no_limits);
+    assert_string_not_equal(group->name, name);
+    nacre_box_group_put(cgroups, group);
+    nacre_box_group_drop(cgroups, NULL);
+}
+
 static void a_group_that_is_not_empty_is_not_used_again(void **state)
 {
     struct nacre_box_group *group;
@@ -275,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         EACH(an_empty_group_is_used_again),
+        EACH(a_group_that_is_dropped_is_gone_and_not_used_again),
         EACH(a_group_that_is_not_empty_is_not_used_again),
         EACH(no_more_than_a_few_are_kept_and_none_in_the_end),
         EACH(a_group_that_somebody_removed_is_replaced),

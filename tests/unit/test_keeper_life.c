@@ -15,6 +15,7 @@
 #include "nacre/secrets.h"
 #include "nacre/tool.h"
 #include "scene.h"
+#include "session_scene.h"
 #include "socket.h"
 #include "start.h"
 #include "warm_keeper.h"
@@ -423,34 +424,34 @@ static void what_is_stale_goes_by_itself_and_what_lives_stays(void **state)
     assert_int_equal(warm_box_count, 1);
 }
 
-/* As a session's run writes it; the workspace is "box-NAME" in ./root. */
-static void record(char digit, const char *name, uint64_t idle_hours)
+/* A session's run was here, a day ago and more. */
+static void record(const char *name, uint64_t idle_hours)
 {
-    char path[64], text[1024], root[NACRE_PATH_MAX];
+    struct hand hand;
 
-    (void)mkdir("sessions", 0700);
-    (void)mkdir("root", 0700);
-    (void)snprintf(path, sizeof(path), "root/box-%s", name);
-    assert_int_equal(mkdir(path, 0700), 0);
-    (void)snprintf(path, sizeof(path), "sessions/%c%031d.json", digit, 0);
-    (void)snprintf(text, sizeof(text),
-                   "{\"version\":1,\"scope\":\"session\",\"scope_key\":\"%s\","
-                   "\"agent\":\"main\",\"config\":\"c\",\"root\":\"%.300s\","
-                   "\"workspace\":\"box-%s\",\"box_name\":\"%s\",\"created_ms\":1,"
-                   "\"idle_ms\":%llu,\"age_ms\":0,\"daily\":false}",
-                   name, scene_path(root, "root"), name, name,
-                   (unsigned long long)(idle_hours * HOUR));
-    scene_file(path, text);
+    hand_make(&hand, name);
+    (void)scene_path(session_state, ".");
+    (void)snprintf(hand.session.box_name, sizeof(hand.session.box_name), "%s", name);
+    hand.session.prune_idle_ms = idle_hours * HOUR;
+    hand_use(&hand);
     scene_shell("touch -d '25 hours ago' sessions/*.json");
+}
+
+static bool has_workspace(const char *name)
+{
+    struct hand hand;
+
+    hand_make(&hand, name);
+    return scene_has(hand.box);
 }
 
 static void what_has_a_record_goes_by_its_limits_and_with_its_workspace(void **state)
 {
     (void)state;
     keeper.options.prune_ms = 1;
-    record('a', "short", 1);
-    record('b', "long", 100);
-    record('c', "never", 0);
+    record("short", 1);
+    record("long", 100);
+    record("never", 0);
     warm_box_add("session:short", "short", "1", 25 * HOUR, 25 * HOUR, 0);
     warm_box_add("session:long", "long", "2", 25 * HOUR, 25 * HOUR, 0);
     warm_box_add("session:never", "never", "3", 800 * HOUR, 800 * HOUR, 0);
@@ -459,9 +460,9 @@ static void what_has_a_record_goes_by_its_limits_and_with_its_workspace(void **s
     assert_true(warm_soon(two_are_warm));
     (void)poll(NULL, 0, 700);
     assert_int_equal(warm_box_count, 2);
-    assert_false(scene_has("root/box-short"));
-    assert_true(scene_has("root/box-long"));
-    assert_true(scene_has("root/box-never"));
+    assert_false(has_workspace("short"));
+    assert_true(has_workspace("long"));
+    assert_true(has_workspace("never"));
 }
 
 static void a_record_keeps_a_box_from_who_asks_for_the_rest(void **state)
@@ -469,7 +470,7 @@ static void a_record_keeps_a_box_from_who_asks_for_the_rest(void **state)
     uint32_t left;
 
     (void)state;
-    record('a', "kept", 1);
+    record("kept", 1);
     warm_keeper_start(&keeper);
     warm_box_add("session:kept", "kept", "1", 25 * HOUR, 25 * HOUR, 0);
     warm_box_add("session:rest", "rest", "2", 25 * HOUR, 25 * HOUR, 0);

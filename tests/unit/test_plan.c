@@ -431,7 +431,7 @@ static void all_refusals_are_told_at_once(void **state)
     assert_int_equal(nacre_plan_make(policy, &request, &plan, denials, &err),
                      NACRE_ERR_DENIED);
     assert_int_equal(denials->denials_seen, 2 * NACRE_COUNT(rules) + 1);
-    assert_int_equal(err.line, 6);
+    assert_int_equal(err.line, 7);
     assert_null(plan);
 }
 

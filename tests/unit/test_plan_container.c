@@ -392,6 +392,82 @@ static void what_gvisor_would_take_and_not_do_is_refused(void **state)
     }
 }
 
+/* ---- in a machine ---- */
+
+static void a_machine_is_planned_with_its_own_walls(void **state)
+{
+    static const char *const emulated[] = { NACRE_WAIVER_EMULATION, NULL };
+    static const struct {
+        const char *level;
+        uint64_t more; /* than a machine requires */
+    } heads[] = { { "vm", 0 }, { "vm\n  runtime: firecracker", NACRE_FEATURE_RUNTIME } };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(heads); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_in(heads[i].level, NULL);
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *plain =
+            policy_in("container", NULL);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *other = NULL;
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *waived = NULL;
+        struct nacre_error err;
+
+        assert_int_equal(nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan,
+                                         denials, &err),
+                         NACRE_OK);
+        assert_int_equal(nacre_plan_make(plain, &(struct nacre_request){ 0 }, &other,
+                                         denials, &err),
+                         NACRE_OK);
+        assert_true(plan->required ==
+                    (other->required | NACRE_FEATURE_KVM | heads[i].more));
+        nacre_plan_deny(plan, ~(NACRE_FEATURE_KVM | heads[i].more), denials);
+        assert_int_equal(denials->denials_seen, heads[i].more ? 2 : 1);
+        for (uint32_t k = 0; k < denials->denials_seen; k++)
+            assert_true(denials->denials[k].place.line > 0 && denials->denials[k].fix[0]);
+        /* Without KVM by name alone, and without Firecracker never. */
+        assert_int_equal(nacre_plan_make(policy,
+                                         &(struct nacre_request){ .waive = emulated },
+                                         &waived, denials, &err),
+                         NACRE_OK);
+        assert_true(waived->waivable == NACRE_FEATURE_KVM);
+        assert_memory_not_equal(&plan->digest, &waived->digest, sizeof(plan->digest));
+    }
+}
+
+static const struct {
+    const char *name, *value;
+} not_in_machine[] = {
+    { "user", "0:0" }, { "user", "0" },
+    { "seccomp_profile", "docker-default" }, { "apparmor_profile", "docker-nacre" },
+    { "selinux_label", "type:container_t" }, { "setup_command", "true" },
+    { "ulimits", "core=5" }, { "memory_swap", "5368709120" },
+    { "memory_reservation", "1048576" }, { "disk_iops", "5" },
+    { "disk_io_weight", "5" },
+};
+
+static void what_a_machine_would_take_and_not_do_is_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(not_in_machine); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_in("vm", NULL);
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+
+        set(policy, not_in_machine[i].name, not_in_machine[i].value);
+        if (nacre_plan_make(policy, &(struct nacre_request){ 0 }, &plan, denials, &err) !=
+            NACRE_ERR_UNAVAILABLE)
+            fail_msg("%s: %s", not_in_machine[i].name, not_in_machine[i].value);
+        assert_null(plan);
+        assert_string_equal(denials->denials[0].code, "not-enforceable");
+        assert_string_equal(denials->denials[0].fix,
+                            "remove this line, or change the level 'vm' to 'container'");
+        assert_int_equal(denials->denials[0].place.line, LINE);
+    }
+}
+
 static void at_another_level_none_of_it_is_passed_over(void **state)
 {
     static const char *const levels[] = { "process", "wasm" };
@@ -502,6 +578,8 @@ int main(void)
         cmocka_unit_test(a_bound_on_the_disk_is_asked_of_all_that_can_be_filled),
         cmocka_unit_test(gvisor_is_planned_with_its_own_walls),
         cmocka_unit_test(what_gvisor_would_take_and_not_do_is_refused),
+        cmocka_unit_test(a_machine_is_planned_with_its_own_walls),
+        cmocka_unit_test(what_a_machine_would_take_and_not_do_is_refused),
         cmocka_unit_test(at_another_level_none_of_it_is_passed_over),
         cmocka_unit_test(a_browser_alone_has_namespaces),
         cmocka_unit_test(a_request_names_an_image_only_where_the_policy_names_none),

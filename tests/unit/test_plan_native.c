@@ -449,6 +449,8 @@ static void every_decision_of_every_level_names_what_enforces_it(void **state)
     } levels[] = {
         { LEVEL("process"), "/etc/shadow", 0 },
         { LEVEL("container"), "/usr/bin/curl", 1 },
+        { LEVEL("vm"), "/usr/bin/curl", 1 },
+        { LEVEL("vm") "  runtime: firecracker\n", "/usr/bin/curl", 1 },
     };
 
     (void)state;

@@ -499,6 +499,44 @@ static void a_launcher_that_was_killed_is_replaced(void **state)
     assert_true(jail_as_both(loses_launcher, NULL));
 }
 
+/* It makes what is a child of its caller's: whoever is killed in between leaves one that
+ * the caller has to learn of all the same. */
+static int kills_launcher_early(void *data)
+{
+    const struct spec_head head = { .uid = geteuid() ? geteuid() : 1000,
+                                    .gid = geteuid() ? getegid() : 1000,
+                                    .hostname = "nacre" };
+
+    (void)data;
+    for (int i = 0; i < 150; i++) {
+        struct timespec pause = { .tv_nsec = i * 10000 };
+        struct nt_launcher *launcher = NULL;
+        struct nacre_error err;
+        siginfo_t info;
+        char text[64];
+        FILE *children;
+        int pid = 0;
+
+        CHILD_CHECK(nt_launcher_open(false, &launcher, &err) == NACRE_OK);
+        nt_launcher_prepare(launcher, &head);
+        (void)snprintf(text, sizeof(text), "/proc/self/task/%d/children", getpid());
+        children = fopen(text, "re"); /* its first child is the launcher */
+        CHILD_CHECK(children && fscanf(children, "%d", &pid) == 1);
+        (void)fclose(children);
+        (void)nanosleep(&pause, NULL);
+        CHILD_CHECK(kill(pid, SIGKILL) == 0);
+        nt_launcher_free(launcher);
+        CHILD_CHECK(waitid(P_ALL, 0, &info, WEXITED | WNOHANG | __WALL) < 0);
+    }
+    return 0;
+}
+
+static void a_launcher_that_is_killed_early_leaves_no_zombie(void **state)
+{
+    (void)state;
+    assert_exited(in_child(kills_launcher_early, NULL), 0);
+}
+
 static void *run_once(void *data)
 {
     return jail_exits(data, "true", 0) ? NULL : data;
@@ -545,6 +583,7 @@ int main(void)
         cmocka_unit_test(killing_the_owner_leaves_nothing_running),
         cmocka_unit_test(many_runs_leave_no_process_and_no_fd),
         cmocka_unit_test(a_launcher_that_was_killed_is_replaced),
+        cmocka_unit_test(a_launcher_that_is_killed_early_leaves_no_zombie),
         cmocka_unit_test(a_run_does_not_end_with_the_thread_of_another),
     };
 

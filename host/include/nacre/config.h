@@ -72,7 +72,7 @@ struct nacre_elevated_rules {
     struct nacre_rules allow_from;
 };
 
-/* Kept for issue 8, which starts browsers; until then only `check` reads them. */
+/* A browser in a sandbox; settled by nacre/browser.h. */
 struct nacre_browser_rules {
     struct nacre_place place;
     struct nacre_flag enabled, headless, no_vnc_enabled, allow_host_control, auto_start;

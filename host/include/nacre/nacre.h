@@ -86,6 +86,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_run(struct nacre_engine *engine,
                                              struct nacre_result **ret_result,
                                              struct nacre_error *err);
 
+/* Would nacre_run() refuse it by its plan, or because this machine can't enforce that?
+ * Nothing is recorded, and nothing that was asked for is used up. */
+bool nacre_run_is_refused(struct nacre_engine *engine, const struct nacre_policy *policy,
+                          const struct nacre_request *request);
+
 /*
  * For a caller who could not read the policy (NULL then) or the tool: leaves the two
  * records of a run that failed for the reason in *err.  `tool_name` is its name or path.

@@ -78,6 +78,7 @@ struct nacre_session {
     char *scope_key;     /* the key, "agent:<id>" or "shared" */
     char slug[NACRE_SLUG];
     char box_name[NACRE_BOX_NAME]; /* of the container */
+    char *home;            /* what ~ means; or NULL */
     char *workspace_root;  /* absolute */
     char *workspace;       /* the agent's own, absolute; NULL when the file has none */
     char *box_workspace;   /* the sandbox's own: root/slug */

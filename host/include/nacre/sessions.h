@@ -35,8 +35,7 @@ struct nacre_session_open_options {
  * Takes the session's turn and makes the sandbox's own workspace, mode 0700, with its
  * root; where a session has the agent's own (access rw, or no sandbox), that one is made
  * if it is missing.  Nothing is put into either.  As root the workspace belongs to whom
- * the container runs as, and root's group may write to it: file tools run with no
- * capability.  The sandbox is not pruned while it is held.
+ * the container runs as.  The sandbox is not pruned while it is held.
  *
  * NACRE_ERR_TIMEOUT: another run has the turn.  NACRE_ERR_DENIED: a link, another user's
  * directory or one that others may write lies on the way; nothing was made beyond it.
