@@ -439,10 +439,10 @@ const struct cli_verb cli_verb_browser = {
     .operands = "start|stop|url|list|screenshot URL FILE",
     .about = "Chromium in a container of the session's, by `browser` of the\n"
              "configuration: its own sandbox on, no network but nacre's door, no port\n"
-             "that is published. A URL opens one connection, within a minute: ws:// for\n"
-             "connectOverCDP of playwright or browserWSEndpoint of puppeteer, --novnc for\n"
-             "the screen. It is started where it is needed (autoStart), and ends with its\n"
-             "session. `serve` is what the keeper runs.",
+             "that is published. A URL opens one connection, within a minute: ws://\n"
+             "for playwright's connectOverCDP or puppeteer's browserWSEndpoint, --novnc\n"
+             "for the screen. It is started where it is needed (autoStart), and ends\n"
+             "with its session. `serve` is what the keeper runs.",
     .example = "  nacre browser url --config ~/.openclaw/openclaw.json\n"
                "  nacre browser screenshot --config ~/.openclaw/openclaw.json \\\n"
                "    https://example.com/ page.png",

@@ -159,9 +159,9 @@ nacre_browser_url(const char *state_dir, const struct nacre_session *session,
                   struct nacre_error *err);
 
 /*
- * Loads `page` in a tab of its own and adds a picture of it to `png`.  `cdp` is a ws:// or
- * http:// URL of a browser.  *ret_page_status is HTTP's, 0 where it is not known: what the
- * door refuses of http:// is a page with its reason on it, and 403.
+ * Loads `page` in a tab of its own and adds a picture of it to `png`.  `cdp` is a ws://
+ * or http:// URL of a browser.  *ret_page_status is HTTP's, 0 where it is not known: what
+ * the door refuses of http:// is a page with its reason on it, and 403.
  * NACRE_ERR_UNAVAILABLE says why the page can't be loaded.
  */
 #define NACRE_BROWSER_PNG_BYTES_MAX ((size_t)48 << 20)

@@ -26,8 +26,7 @@ config() {
   cat >"$1" <<EOF2
 { agents: { defaults: { workspace: "$scratch/agent", sandbox: {
   mode: "all", workspaceRoot: "$scratch/boxes", docker: { image: "nacre-test-busybox" },
-  browser: { containerPrefix: "$prefix", autoStartTimeoutMs: 90000,
-    image: "${BROWSER_IMAGE:-nacre-sandbox-browser:bookworm-slim}", $2 } } } },
+  browser: { containerPrefix: "$prefix", autoStartTimeoutMs: 90000, $2 } } } },
   ${3-$allowed} }
 EOF2
 }
@@ -61,7 +60,7 @@ EOF2
 config off.json5 'enabled: false'
 run browser start --config off.json5
 expect_status 126
-expect_err_has "off.json5:4"
+expect_err_has "off.json5:3"
 expect_err_has "change 'false' to 'true'"
 config denied.json5 'enabled: true' ''
 run browser start --config denied.json5
