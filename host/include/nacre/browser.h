@@ -97,7 +97,7 @@ NACRE_MUST_CHECK enum nacre_status nacre_browser_command(bool headless, bool no_
 /*
  * Runs the session's browser and lets in who brings a token, until `stop_fd` (an eventfd,
  * which does not block; it is written to, too) can be read, the browser ends, or nobody
- * has used it for as long as a sandbox may idle.  `on_ready` is told once tokens can be
+ * has used it for as long as a sandbox may idle, or it is as old as one may be.  `on_ready` is told once tokens can be
  * asked for.  Takes `engine`, one with own_boxes: it is freed before anybody is told that
  * the browser has ended, and then nothing of it is left.
  *

@@ -82,6 +82,8 @@ expect_status 127
 expect_err_has "autoStart is false: nacre browser start"
 run browser stop --config on.json5
 expect_status 127
+run browser start --config on.json5 --target host
+expect_status 125
 run explain --config on.json5 --tool browser --json
 expect_json
 is "explain's gates" "$(python3 -c '
@@ -202,6 +204,7 @@ is "the screen" "$(screen_says "")" VNC
 is "the screen, when its visit is over" "$(screen_says "")" 403
 run browser screenshot --config screen.json5 https://four.example.com/ no.png
 expect_status 126
+config screen.json5 'enabled: false' # who changes their mind can still end it
 run browser stop --config screen.json5
 expect_status 0
 is "containers after stop" "$(boxes)" ""
