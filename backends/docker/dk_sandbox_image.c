@@ -133,7 +133,7 @@ static void maker_end(struct maker *maker)
 /* Its words; without a script there is no hook, and the words end a little earlier. */
 struct words {
     char packages[SCRIPT_MAX], hook[SCRIPT_MAX];
-    const char *argv[7];
+    const char *argv[8];
 };
 
 static void write_words(const struct dk_recipe *recipe, struct words *ret_words)
@@ -148,6 +148,8 @@ static void write_words(const struct dk_recipe *recipe, struct words *ret_words)
             *at = ',';
     ret_words->argv[count++] = "mmdebstrap";
     ret_words->argv[count++] = "--variant=minbase";
+    /* What is cut off is thrown away: nothing has to be on the disk before the end. */
+    ret_words->argv[count++] = "--dpkgopt=force-unsafe-io";
     ret_words->argv[count++] = ret_words->packages;
     if (recipe->script) {
         used = snprintf(ret_words->hook, SCRIPT_MAX,

@@ -104,8 +104,8 @@ static bool read_version(const char *text, size_t count, struct box_version *ver
 {
     json_t *told = json_loadb(text, count, JSON_REJECT_DUPLICATES, NULL);
     const char *browser = json_string_value(json_object_get(told, "Browser"));
-    bool good = read_path(json_string_value(json_object_get(told, "webSocketDebuggerUrl")),
-                          version->path, sizeof(version->path));
+    const json_t *url = json_object_get(told, "webSocketDebuggerUrl");
+    bool good = read_path(json_string_value(url), version->path, sizeof(version->path));
     size_t length;
 
     (void)snprintf(version->browser, sizeof(version->browser), "%s",

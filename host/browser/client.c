@@ -10,7 +10,7 @@
 #include "nacre/text.h"
 
 #define STOP_MS 20000
-#define MAKE_MS 120000 /* for an engine to make the container, beside the browser's time */
+#define MAKE_MS 120000 /* for an engine to make the container */
 #define WAIT_MS 1000
 
 /* ---- one that runs ---- */
@@ -115,7 +115,7 @@ struct starting {
     char id[NACRE_JOB_ID];
 };
 
-/* It is the scope's that it is the browser of: where that is a session, it ends with it. */
+/* The scope owns it: where that is a session, it ends with it. */
 static enum nacre_status start_job(struct starting *starting, struct nacre_error *err)
 {
     const struct nacre_session *session = starting->session;

@@ -200,6 +200,8 @@ void front_accept(struct front *front, bool of_screen)
                      SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct guest *guest;
 
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        (void)poll(NULL, 0, LOOK_MS); /* who waits there is still there */
     if (fd < 0 || !enter(front))
         return;
     guest = malloc(sizeof(*guest));

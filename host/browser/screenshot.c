@@ -77,8 +77,9 @@ static enum nacre_status take(struct cdp *cdp, struct nacre_buf *png,
 {
     static const unsigned char magic[] = { 0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n' };
     json_t *result = NULL;
-    enum nacre_status status = cdp_call(cdp, "Page.captureScreenshot",
-                                        json_pack("{s:s}", "format", "png"), &result, err);
+    enum nacre_status status =
+        cdp_call(cdp, "Page.captureScreenshot", json_pack("{s:s}", "format", "png"),
+                 &result, err);
     const json_t *data = json_object_get(result, "data");
     size_t length = json_string_length(data), count = 0;
     NACRE_AUTO(nacre_heap_guard) char *bytes = malloc(length + 1);

@@ -27,7 +27,7 @@ struct serving {
     struct control control;
     struct front *front;
     struct nacre_session_hold *hold;
-    uint64_t started_ms;
+    uint64_t started_ms, started_ns;
 
     /* The run, in a thread of its own. */
     struct nacre_tool *tool;
@@ -194,12 +194,17 @@ static json_t *answer(void *data, const char *word)
 
 /* ---- its life ---- */
 
-static bool is_idle(const struct serving *serving)
+/* As any sandbox that is kept: unused for so long, or so old, and nobody is in it. */
+static bool is_pruned(const struct serving *serving)
 {
     uint64_t idle_ms = serving->session->prune_idle_ms;
+    uint64_t age_ms = serving->session->prune_age_ms;
+    uint64_t unused_ms =
+        (nacre_clock_ns() - front_used_ns(serving->front)) / NACRE_NS_PER_MS;
+    uint64_t old_ms = (nacre_clock_ns() - serving->started_ns) / NACRE_NS_PER_MS;
 
-    return idle_ms > 0 && front_connections(serving->front) == 0 &&
-           (nacre_clock_ns() - front_used_ns(serving->front)) / NACRE_NS_PER_MS > idle_ms;
+    return front_connections(serving->front) == 0 &&
+           ((idle_ms > 0 && unused_ms > idle_ms) || (age_ms > 0 && old_ms > age_ms));
 }
 
 static void attend(struct serving *serving)
@@ -211,7 +216,7 @@ static void attend(struct serving *serving)
         { .fd = front_fd(serving->front, true), .events = POLLIN },
     };
 
-    while (!is_idle(serving)) {
+    while (!is_pruned(serving)) {
         int ready = poll(watched, NACRE_COUNT(watched), LOOK_MS);
 
         if (ready < 0 && errno != EINTR)
@@ -328,7 +333,7 @@ enum nacre_status nacre_browser_serve(struct nacre_engine *engine,
     NACRE_AUTO(serving_clear) struct serving serving = {
         .engine = engine, .session = session, .asked = asked,
         .control = CONTROL_NONE, .dial = { -1, -1 },
-        .started_ms = nacre_clock_wall_ms(),
+        .started_ms = nacre_clock_wall_ms(), .started_ns = nacre_clock_ns(),
     };
     enum nacre_status status = open_all(&serving, err);
 

@@ -238,7 +238,7 @@ static enum nacre_status read_frame(struct websocket *socket, uint64_t count,
     enum nacre_status status = NACRE_OK;
 
     if (count > into->size_max)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "the browser sends over %zu MiB at once",
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "a message of over %zu MiB is sent",
                           into->size_max >> 20);
     while (status == NACRE_OK && count > 0) {
         size_t some;

@@ -190,8 +190,13 @@ int main(int argc, char **argv)
 {
     struct nacre_error err;
 
-    if (!fill_standard_fds() || !leave_no_core())
+    if (!fill_standard_fds())
         return nacre_status_exit(NACRE_ERR_IO);
+    if (!leave_no_core()) {
+        cli_say("core dumps, which could hold secrets, can't be switched off: %s",
+                strerror(errno));
+        return nacre_status_exit(NACRE_ERR_IO);
+    }
     if (argc > 1 && strcmp(argv[1], "__zygote") == 0)
         return nacre_zygote_main(argc - 1, argv + 1);
     (void)signal(SIGPIPE, SIG_IGN);

@@ -92,21 +92,35 @@ static enum nacre_status read_target(struct asked *asked, struct nacre_error *er
     return NACRE_OK;
 }
 
-static enum nacre_status settle(struct asked *asked, struct nacre_error *err)
+/* What a word needs before it is done. */
+enum needs {
+    NEEDS_GATE = 1,   /* to be open */
+    NEEDS_TARGET = 2, /* takes --target */
+    NEEDS_ENGINE = 4,
+};
+
+static enum nacre_status settle(struct asked *asked, unsigned needs,
+                                struct nacre_error *err)
 {
     const struct cli_value *values = asked->args->values;
     enum nacre_status status = read_target(asked, err);
 
+    if (status == NACRE_OK && values[OPT_TARGET].given && !(needs & NEEDS_TARGET))
+        status = nacre_fail(err, NACRE_ERR_USAGE,
+                            "--target is for url and screenshot: nacre starts and ends "
+                            "the sandbox's browser alone");
     if (status == NACRE_OK && !values[OPT_CONFIG].given)
         status = nacre_fail(err, NACRE_ERR_USAGE,
                             "--config FILE says whether there is a browser, and which");
     if (status == NACRE_OK)
         status = cli_session_settle(&asked->session, values[OPT_CONFIG].text,
                                     &values[OPT_SESSION], &values[OPT_AGENT], NULL, err);
-    if (status == NACRE_OK)
+    if (status == NACRE_OK && (needs & NEEDS_GATE))
         status = nacre_browser_check(asked->session.session, asked->target, asked->url,
                                      err);
-    return status == NACRE_OK ? cli_boxes_engine(&asked->engine, err) : status;
+    if (status == NACRE_OK && (needs & NEEDS_ENGINE))
+        status = cli_boxes_engine(&asked->engine, err);
+    return status;
 }
 
 /* A person's word first, where the host's own file marks the tool. */
@@ -411,11 +425,14 @@ static int run(const struct cli_args *args)
     static const struct {
         const char *word;
         size_t operands;
+        unsigned needs;
         int (*run)(struct asked *asked);
     } actions[] = {
-        { "start", 1, start },         { "stop", 1, stop },
-        { "url", 1, give_url },        { "screenshot", 3, screenshot },
-        { "serve", 1, serve },
+        { "start", 1, NEEDS_GATE | NEEDS_ENGINE, start },
+        { "stop", 1, NEEDS_ENGINE, stop }, /* whatever the file says by now */
+        { "url", 1, NEEDS_GATE | NEEDS_TARGET | NEEDS_ENGINE, give_url },
+        { "screenshot", 3, NEEDS_GATE | NEEDS_TARGET | NEEDS_ENGINE, screenshot },
+        { "serve", 1, 0, serve }, /* has an engine of its own, and looks itself */
     };
     NACRE_AUTO(asked_clear) struct asked asked = { .args = args };
     const char *word = args->operands[0];
@@ -426,8 +443,9 @@ static int run(const struct cli_args *args)
     for (size_t i = 0; i < NACRE_COUNT(actions); i++)
         if (strcmp(word, actions[i].word) == 0 &&
             args->operand_count == actions[i].operands)
-            return settle(&asked, &err) == NACRE_OK ? actions[i].run(&asked)
-                                                    : cli_fail(args, &err);
+            return settle(&asked, actions[i].needs, &err) == NACRE_OK
+                       ? actions[i].run(&asked)
+                       : cli_fail(args, &err);
     (void)nacre_fail(&err, NACRE_ERR_USAGE,
                      "screenshot takes a URL and a file, every other word nothing");
     return cli_fail(args, &err);
@@ -439,10 +457,10 @@ const struct cli_verb cli_verb_browser = {
     .operands = "start|stop|url|list|screenshot URL FILE",
     .about = "Chromium in a container of the session's, by `browser` of the\n"
              "configuration: its own sandbox on, no network but nacre's door, no port\n"
-             "that is published. A URL opens one connection, within a minute: ws:// for\n"
-             "connectOverCDP of playwright or browserWSEndpoint of puppeteer, --novnc for\n"
-             "the screen. It is started where it is needed (autoStart), and ends with its\n"
-             "session. `serve` is what the keeper runs.",
+             "that is published. A URL opens one connection, within a minute: ws://\n"
+             "for playwright's connectOverCDP or puppeteer's browserWSEndpoint, --novnc\n"
+             "for the screen. It is started where it is needed (autoStart), and ends\n"
+             "with its session. `serve` is what the keeper runs.",
     .example = "  nacre browser url --config ~/.openclaw/openclaw.json\n"
                "  nacre browser screenshot --config ~/.openclaw/openclaw.json \\\n"
                "    https://example.com/ page.png",

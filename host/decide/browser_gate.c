@@ -16,20 +16,6 @@ struct gate {
     struct nacre_answer *answer;
 };
 
-/* "openclaw.json:4:5: ", or nothing where nobody wrote it. */
-static const char *where(const struct gate *gate, struct nacre_place place,
-                         char ret_text[NACRE_SHOWN + 32])
-{
-    char source[NACRE_SHOWN];
-
-    ret_text[0] = '\0';
-    if (place.line > 0)
-        (void)snprintf(ret_text, NACRE_SHOWN + 32, "%s:%d:%d: ",
-                       nacre_text_shown(source, gate->session->config->source),
-                       place.line, place.column);
-    return ret_text;
-}
-
 static void say(const struct gate *gate, const struct nacre_source *source,
                 const char *text)
 {
@@ -43,7 +29,7 @@ static void say(const struct gate *gate, const struct nacre_source *source,
 static void judge_flag(const struct gate *gate, const struct nacre_source *source,
                        bool on, const char *open, const char *shut)
 {
-    char at[NACRE_SHOWN + 32];
+    char at[NACRE_PLACE_TEXT];
 
     gate->answer->allowed = on;
     say(gate, source, on ? open : shut);
@@ -51,8 +37,8 @@ static void judge_flag(const struct gate *gate, const struct nacre_source *sourc
         nacre_answer_fix(gate->answer, "nothing in this dialect can say it");
     else if (source->place.line > 0)
         nacre_answer_fix(gate->answer, "%schange '%s' to '%s'",
-                         where(gate, source->place, at), on ? "true" : "false",
-                         on ? "false" : "true");
+                         nacre_session_at(gate->session, source->place, at),
+                         on ? "true" : "false", on ? "false" : "true");
     else
         nacre_answer_fix(gate->answer, "add %s: true", source->key);
 }
@@ -60,7 +46,7 @@ static void judge_flag(const struct gate *gate, const struct nacre_source *sourc
 static void judge_sandbox(const struct gate *gate, const struct nacre_browser *browser)
 {
     const struct nacre_source *mode = &gate->session->mode_source;
-    char at[NACRE_SHOWN + 32];
+    char at[NACRE_PLACE_TEXT];
 
     if (gate->session->sandboxed) {
         judge_flag(gate, &browser->enabled_source, browser->enabled,
@@ -71,7 +57,7 @@ static void judge_sandbox(const struct gate *gate, const struct nacre_browser *b
     say(gate, mode, "this session has no sandbox, and so no browser in one");
     if (mode->place.line > 0)
         nacre_answer_fix(gate->answer, "%schange '%s' to 'all'",
-                         where(gate, mode->place, at),
+                         nacre_session_at(gate->session, mode->place, at),
                          nacre_mode_name(gate->session->mode));
     else
         nacre_answer_fix(gate->answer, "add %s: all", mode->key);
@@ -156,7 +142,7 @@ static const struct nacre_rule *find(const struct list *list, const struct nacre
 static void lacks(const struct gate *gate, const struct list *list,
                   const struct nacre_url *url, const char *text)
 {
-    char at[NACRE_SHOWN + 32], word[NACRE_SHOWN], quoted[NACRE_SHOWN + 2];
+    char at[NACRE_PLACE_TEXT], word[NACRE_SHOWN], quoted[NACRE_SHOWN + 2];
     bool written = list->source.place.line > 0;
 
     if (list->key == NACRE_KEY_BROWSER_PORTS)
@@ -172,7 +158,8 @@ static void lacks(const struct gate *gate, const struct list *list,
         nacre_answer_fix(gate->answer, "nothing in this dialect can say it");
     else if (written)
         nacre_answer_fix(gate->answer, "%sadd %s to %s",
-                         where(gate, list->source.place, at), quoted, list->source.key);
+                         nacre_session_at(gate->session, list->source.place, at), quoted,
+                         list->source.key);
     else
         nacre_answer_fix(gate->answer, "add %s: [%s]", list->source.key, quoted);
 }
@@ -194,8 +181,8 @@ static void judge_any(const struct gate *gate, const struct list lists[3])
         if (lists[i].source.place.line > 0)
             told = &lists[i];
     gate->answer->allowed = any;
-    say(gate, &told->source,
-        any ? "those that the lists have" : "no URL is on every list that has to have it");
+    say(gate, &told->source, any ? "those that the lists have"
+                                 : "no URL is on every list that has to have it");
     nacre_answer_fix(gate->answer, any ? "empty %s: then none may"
                                        : "add the URL to %s",
                      lists[0].source.key[0] ? lists[0].source.key : "(no such key)");
@@ -227,12 +214,13 @@ static void judge_url(const struct gate *gate, const struct list lists[3],
     for (size_t i = 0; i < 3 && !gate->answer->text[0]; i++)
         if (found[i]) {
             struct nacre_source source = lists[i].source;
-            char at[NACRE_SHOWN + 32];
+            char at[NACRE_PLACE_TEXT];
 
             source.place = found[i]->place;
             say(gate, &source, "the list has it");
             nacre_answer_fix(gate->answer, "%sremove it from %s",
-                             where(gate, source.place, at), source.key);
+                             nacre_session_at(gate->session, source.place, at),
+                             source.key);
         }
 }
 

@@ -106,7 +106,8 @@ static void settle_words(const struct nacre_session *session,
                             all->no_vnc_port.place, NACRE_KEY_BROWSER_NO_VNC_PORT);
     browser->start_ms = number(&own->auto_start_timeout_ms, &all->auto_start_timeout_ms,
                                NACRE_BROWSER_START_MS).value;
-    browser->headless = own->headless.place.line > 0 ? own->headless.on : all->headless.on;
+    browser->headless = own->headless.place.line > 0 ? own->headless.on
+                                                     : all->headless.on;
     browser->no_vnc = own->no_vnc_enabled.place.line > 0   ? own->no_vnc_enabled.on
                       : all->no_vnc_enabled.place.line > 0 ? all->no_vnc_enabled.on
                                                            : true;

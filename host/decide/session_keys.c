@@ -162,3 +162,16 @@ const struct nacre_agent_rules *nacre_session_agent(const struct nacre_config *c
     }
     return NULL;
 }
+
+const char *nacre_session_at(const struct nacre_session *session,
+                             struct nacre_place place, char ret_text[NACRE_PLACE_TEXT])
+{
+    char source[NACRE_SHOWN];
+
+    ret_text[0] = '\0';
+    if (place.line > 0)
+        (void)snprintf(ret_text, NACRE_PLACE_TEXT, "%s:%d:%d: ",
+                       nacre_text_shown(source, session->config->source), place.line,
+                       place.column);
+    return ret_text;
+}

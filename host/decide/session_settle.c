@@ -202,15 +202,15 @@ static void settle_words(const struct nacre_agent_rules *agent,
     const struct nacre_box_rules *own = agent ? &agent->box : &none;
     const struct nacre_box_rules *all = &session->config->all.box;
 
-    session->mode_source =
-        nacre_source_choose(session, agent, own->mode_place, all->mode_place, NACRE_KEY_MODE);
+    session->mode_source = nacre_source_choose(session, agent, own->mode_place,
+                                               all->mode_place, NACRE_KEY_MODE);
     session->mode = CHOSEN(session->mode_source, own->mode, all->mode, defaults->mode);
-    session->scope_source =
-        nacre_source_choose(session, agent, own->scope_place, all->scope_place, NACRE_KEY_SCOPE);
+    session->scope_source = nacre_source_choose(session, agent, own->scope_place,
+                                                all->scope_place, NACRE_KEY_SCOPE);
     session->scope =
         CHOSEN(session->scope_source, own->scope, all->scope, defaults->scope);
-    session->access_source =
-        nacre_source_choose(session, agent, own->access_place, all->access_place, NACRE_KEY_ACCESS);
+    session->access_source = nacre_source_choose(session, agent, own->access_place,
+                                                 all->access_place, NACRE_KEY_ACCESS);
     session->access =
         CHOSEN(session->access_source, own->access, all->access, defaults->access);
     session->sandboxed = session->mode == NACRE_MODE_ALL ||
@@ -319,7 +319,8 @@ static enum nacre_status settle_root(const struct nacre_agent_rules *agent,
     const struct nacre_rule *all = &config->all.box.workspace_root;
     enum nacre_status status;
 
-    session->root_source = nacre_source_choose(session, agent, own->place, all->place, NACRE_KEY_ROOT);
+    session->root_source =
+        nacre_source_choose(session, agent, own->place, all->place, NACRE_KEY_ROOT);
     status = nacre_session_path(config, home,
                                 CHOSEN(session->root_source, own->text, all->text,
                                        nacre_config_defaults(config)->workspace_root),

@@ -2,6 +2,7 @@
 #define NACRE_DECIDE_SETTLE_H
 
 #include "nacre/session.h"
+#include "nacre/text.h"
 
 /* Private to host/decide: the parts that a session is settled by. */
 
@@ -58,6 +59,11 @@ struct nacre_source nacre_source_choose(const struct nacre_session *session,
                                         const struct nacre_agent_rules *agent,
                                         struct nacre_place of_agent,
                                         struct nacre_place of_all, enum nacre_key key);
+
+/* "openclaw.json:4:5: " for the edit of a fix; "" where nobody wrote it. */
+#define NACRE_PLACE_TEXT (NACRE_SHOWN + 32)
+const char *nacre_session_at(const struct nacre_session *session,
+                             struct nacre_place place, char ret_text[NACRE_PLACE_TEXT]);
 
 /* A key as an answer has room for it. */
 void nacre_key_shorten(const char *key, char ret_key[64]);

@@ -444,24 +444,11 @@ static void say(const struct question *question, const struct nacre_source *sour
                      question->shown, verdict, rule, why);
 }
 
-static const char *where(const struct question *question, struct nacre_place place,
-                         char ret_text[NACRE_SHOWN + 32])
-{
-    char source[NACRE_SHOWN];
-
-    ret_text[0] = '\0';
-    if (place.line > 0)
-        (void)snprintf(ret_text, NACRE_SHOWN + 32, "%s:%d:%d: ",
-                       nacre_text_shown(source, question->session->config->source),
-                       place.line, place.column);
-    return ret_text;
-}
-
 static void deny_by_entry(const struct question *question,
                           const struct nacre_tool_list *list, uint32_t entry)
 {
     struct nacre_place place = list->places[entry - 1];
-    char at[NACRE_SHOWN + 32], word[NACRE_SHOWN], why[NACRE_SHOWN + 32];
+    char at[NACRE_PLACE_TEXT], word[NACRE_SHOWN], why[NACRE_SHOWN + 32];
 
     (void)snprintf(why, sizeof(why), " has '%s'%s",
                    nacre_text_shown(word, list->names[entry - 1]),
@@ -469,7 +456,8 @@ static void deny_by_entry(const struct question *question,
     say(question, &list->source, place, "denied", why);
     if (place.line > 0)
         nacre_answer_fix(question->answer, "%sremove from %s what denies '%s'",
-                         where(question, place, at), list->source.key, question->shown);
+                         nacre_session_at(question->session, place, at), list->source.key,
+                         question->shown);
     else
         nacre_answer_fix(question->answer, "write %s without '%s': the default has it",
                          list->source.key, question->shown);
@@ -480,17 +468,19 @@ static void deny_by_absence(const struct question *question,
 {
     const struct nacre_config *config = question->session->config;
     struct nacre_place place = list->source.place;
-    char at[NACRE_SHOWN + 32], also[NACRE_CONFIG_KEY];
+    char at[NACRE_PLACE_TEXT], also[NACRE_CONFIG_KEY];
 
     say(question, &list->source, place, "denied",
         place.line > 0 ? " does not list it" : " does not list it by default");
     if (list == &question->session->tools_profile &&
         nacre_config_key(config, NULL, NACRE_KEY_TOOLS_ALSO_ALLOW, also))
         nacre_answer_fix(question->answer, "add %s: [\"%s\"], or change %s%s", also,
-                         question->shown, where(question, place, at), list->source.key);
+                         question->shown, nacre_session_at(question->session, place, at),
+                         list->source.key);
     else if (place.line > 0)
-        nacre_answer_fix(question->answer, "%sadd '%s' to %s", where(question, place, at),
-                         question->shown, list->source.key);
+        nacre_answer_fix(question->answer, "%sadd '%s' to %s",
+                         nacre_session_at(question->session, place, at), question->shown,
+                         list->source.key);
     else if (nacre_config_key(config, NULL, NACRE_KEY_BOX_ALSO_ALLOW, also))
         nacre_answer_fix(question->answer, "add %s: [\"%s\"]", also, question->shown);
     else
@@ -522,12 +512,12 @@ static bool is_write(const char *name)
 static void deny_writing(const struct question *question)
 {
     const struct nacre_source *source = &question->session->access_source;
-    char at[NACRE_SHOWN + 32];
+    char at[NACRE_PLACE_TEXT];
 
     say(question, source, source->place, "denied",
         " is ro: the agent's workspace is read and not written");
     nacre_answer_fix(question->answer, "%schange 'ro' to 'rw'",
-                     where(question, source->place, at));
+                     nacre_session_at(question->session, source->place, at));
 }
 
 /* By the innermost list that names it, or by the silence of all. */
@@ -542,7 +532,7 @@ static void allow(const struct question *question)
     };
     const struct nacre_tool_list *deny =
         session->sandboxed ? &session->tools_box.deny : &session->tools_global.deny;
-    char at[NACRE_SHOWN + 32];
+    char at[NACRE_PLACE_TEXT];
 
     question->answer->allowed = true;
     for (size_t i = 0; i < NACRE_COUNT(lists) && !question->answer->text[0]; i++) {
@@ -557,8 +547,8 @@ static void allow(const struct question *question)
         " does not have it, and no allow list holds");
     if (deny->source.place.line > 0)
         nacre_answer_fix(question->answer, "%sadd '%s' to %s",
-                         where(question, deny->source.place, at), question->shown,
-                         deny->source.key);
+                         nacre_session_at(question->session, deny->source.place, at),
+                         question->shown, deny->source.key);
     else if (deny->source.key[0])
         nacre_answer_fix(question->answer, "write %s with '%s'", deny->source.key,
                          question->shown);

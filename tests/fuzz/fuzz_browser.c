@@ -1,7 +1,7 @@
 /*
- * Any bytes at all, as what comes to a browser's port and as what its sandbox answers: what
- * is let through holds nothing that a head could be broken with, and how an answer is cut
- * never changes what it is.
+ * Any bytes at all, as what comes to a browser's port and as what its sandbox answers:
+ * what is let through holds nothing that a head could be broken with, and how an answer is
+ * cut never changes what it is.
  */
 #include <assert.h>
 #include <stdint.h>

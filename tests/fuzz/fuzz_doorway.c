@@ -1,6 +1,6 @@
 /*
  * Any frames at all, from an init that is a guest's, into an owner whose init carries
- * connections: nothing is read or written beyond its room, and no more connections are
+ * connections, and who has dialled one itself: nothing is read or written beyond its room, and no more connections are
  * there than may be.  Frames are made of the input, so that most of them are whole.
  */
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "nt_doorway.h"
+#include "pass.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,6 +29,8 @@ static void shut(void *stream)
 static const struct nt_stream_ops ops = { .write = take_all, .close = shut };
 static uint8_t payload[FRAME_PAYLOAD_MAX];
 
+#define DIALLED 8 /* its id, in place of a random one; init's are below */
+
 /* type, lane, connection, size (2): then what there is of that many bytes. */
 static size_t one_frame(struct nt_box *box, const uint8_t *data, size_t size)
 {
@@ -37,7 +40,7 @@ static size_t one_frame(struct nt_box *box, const uint8_t *data, size_t size)
                            .lane = data[1] % FRAME_LANES, .payload = payload };
     size_t wanted = (size_t)data[3] << 8 | data[4], there = size - 5;
 
-    memset(frame.id, 1 + data[2] % 8, FRAME_ID);
+    memset(frame.id, 1 + data[2] % DIALLED, FRAME_ID);
     frame.size = (uint32_t)wanted;
     there = there < wanted ? there : wanted;
     memcpy(payload, data + 5, there);
@@ -63,6 +66,25 @@ static void move(struct nt_box *box)
         nt_doorway_move(box, fds);
 }
 
+static void dial(struct nt_box *box)
+{
+    const uint16_t port = 9222;
+    int control[2], pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+        abort();
+    (void)!send(pair[0], "word", 4, MSG_DONTWAIT);
+    if (!pass_send(control[0], &port, sizeof(port), &pair[1], 1) ||
+        !nt_doorway_dial(box, control[1]) || !box->doorway->connections[0].is_used)
+        abort();
+    memset(box->doorway->connections[0].id, DIALLED, FRAME_ID);
+    for (size_t i = 0; i < 2; i++) {
+        (void)close(control[i]);
+        (void)close(pair[i]);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct nt_box *box = calloc(1, sizeof(*box));
@@ -72,9 +94,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)pthread_mutex_init(&box->lock, NULL);
     box->stream.ops = &ops;
     box->out.size_max = (size_t)1 << 20;
-    box->doorway = nt_doorway_new();
+    box->doorway = nt_doorway_new(true);
     memset(payload, 0, sizeof(payload));
     nt_doorway_begin(box);
+    dial(box);
     while (size > 5 && !atomic_load(&box->spent)) {
         size_t used = one_frame(box, data, size);
 
@@ -82,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= used;
         if (data[-1] & 1)
             move(box);
-        assert(box->doorway->count <= DOORWAY_CONNECTIONS_MAX);
+        assert(box->doorway->count <= NT_CONNECTIONS);
     }
     nt_doorway_end(box);
     nt_box_free(box);

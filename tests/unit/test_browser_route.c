@@ -202,8 +202,9 @@ static void what_is_passed_on_is_what_was_read(void **state)
     struct route route;
 
     (void)state;
-    assert_int_equal(read_text(CDP HOST UP KEY "Sec-WebSocket-Extensions: permessage-deflate"
-                          "\r\nSec-WebSocket-Protocol: binary\r\n", false, &route),
+    assert_int_equal(read_text(CDP HOST UP KEY
+                               "Sec-WebSocket-Extensions: permessage-deflate\r\n"
+                               "Sec-WebSocket-Protocol: binary\r\n", false, &route),
                      ROUTE_CDP);
     assert_string_equal(route.token, T);
     assert_string_equal(route.path, "/devtools/browser/abc");

@@ -25,7 +25,8 @@ static void world_clear(struct world *world)
 /* `sandbox` and `more` are members of agents.defaults.sandbox and of the whole. */
 static struct world world_of(const char *sandbox, const char *more, const char *agent)
 {
-    struct nacre_session_ask ask = { .agent = agent, .session = "chat", .home = "/home/me" };
+    struct nacre_session_ask ask = { .agent = agent, .session = "chat",
+                                     .home = "/home/me" };
     struct world world = { NULL, NULL };
     struct nacre_error err;
     char text[2048];
@@ -86,7 +87,8 @@ static void an_agents_own_words_are_before_those_for_all(void **state)
         "browser: { enabled: true, image: \"all:1\", cdpPort: 1111, autoStart: false,\n"
         " autoStartTimeoutMs: 5000, headless: true }",
         ", entries: { work: { sandbox: {\n browser: { image: \"own:1\", cdpPort: 2222,\n"
-        " binds: [\"/srv/b:/b:ro\"], network: \"none\", containerPrefix: \"mine-\" } } } }"
+        " binds: [\"/srv/b:/b:ro\"], network: \"none\",\n"
+        " containerPrefix: \"mine-\" } } } }"
         ALLOWED, "work");
     NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = settled(&world);
 
@@ -112,7 +114,8 @@ static void under_scope_shared_an_agent_has_no_browser_of_its_own(void **state)
 {
     NACRE_AUTO(world_clear) struct world world = world_of(
         "scope: \"shared\", browser: { enabled: true, image: \"all:1\" }",
-        ", entries: { work: { sandbox: {\n browser: { enabled: false, image: \"own:1\" } } } }"
+        ", entries: { work: { sandbox: {\n"
+        " browser: { enabled: false, image: \"own:1\" } } } }"
         ALLOWED, "work");
     NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = settled(&world);
 
@@ -176,7 +179,8 @@ static const struct row {
 #define HOST_ NACRE_BROWSER_TARGET_HOST, NULL
 #define CUSTOM(url) NACRE_BROWSER_TARGET_CUSTOM, url
     { "", SANDBOX, false, HERE "enabled", "add " HERE "enabled: true" },
-    { "enabled: false", SANDBOX, false, HERE "enabled", "4:10: change 'false' to 'true'" },
+    { "enabled: false", SANDBOX, false, HERE "enabled",
+      "4:10: change 'false' to 'true'" },
     { "enabled: true", SANDBOX, true, HERE "enabled", "4:10: change 'true' to 'false'" },
     { "enabled: true", HOST_, false, HERE "allowHostControl",
       "add " HERE "allowHostControl: true" },
@@ -220,8 +224,8 @@ static const struct row {
     { URLS HOSTS PORTS, CUSTOM("http://10.0.0.42:18791"), true, NULL, NULL },
     { URLS HOSTS PORTS, CUSTOM("http://lab.local:18791"), false,
       HERE "allowedControlUrls", NULL },
-    { URLS "allowedControlHosts: [\"lab.local\"]", CUSTOM("http://10.0.0.42:18791"), false,
-      HERE "allowedControlHosts", NULL },
+    { URLS "allowedControlHosts: [\"lab.local\"]", CUSTOM("http://10.0.0.42:18791"),
+      false, HERE "allowedControlHosts", NULL },
 };
 
 static void each_target_has_its_gate(void **state)

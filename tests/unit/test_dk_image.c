@@ -87,8 +87,9 @@ static void without_a_registry_it_is_made_on_this_machine(void **state)
     assert_false(has_image("nacre-building:root"));
     jail.plan.container.image = (char[]){ NAME };
     assert_true(jail_exits(&jail, "cat /etc/made-by", 0));
-    assert_true(jail_says(&jail, "--variant=minbase --include=bash,ca-certificates,curl,"
-                                 "git,jq,python3,ripgrep bookworm -\n"));
+    assert_true(jail_says(&jail, "--variant=minbase --dpkgopt=force-unsafe-io "
+                                 "--include=bash,ca-certificates,curl,git,jq,python3,"
+                                 "ripgrep bookworm -\n"));
     remove_image(NAME);
 }
 

@@ -97,7 +97,7 @@ NACRE_MUST_CHECK enum nacre_status nacre_browser_command(bool headless, bool no_
 /*
  * Runs the session's browser and lets in who brings a token, until `stop_fd` (an eventfd,
  * which does not block; it is written to, too) can be read, the browser ends, or nobody
- * has used it for as long as a sandbox may idle.  `on_ready` is told once tokens can be
+ * has used it for as long as a sandbox may idle, or it is as old as one may be.  `on_ready` is told once tokens can be
  * asked for.  Takes `engine`, one with own_boxes: it is freed before anybody is told that
  * the browser has ended, and then nothing of it is left.
  *
@@ -159,9 +159,9 @@ nacre_browser_url(const char *state_dir, const struct nacre_session *session,
                   struct nacre_error *err);
 
 /*
- * Loads `page` in a tab of its own and adds a picture of it to `png`.  `cdp` is a ws:// or
- * http:// URL of a browser.  *ret_page_status is HTTP's, 0 where it is not known: what the
- * door refuses of http:// is a page with its reason on it, and 403.
+ * Loads `page` in a tab of its own and adds a picture of it to `png`.  `cdp` is a ws://
+ * or http:// URL of a browser.  *ret_page_status is HTTP's, 0 where it is not known: what
+ * the door refuses of http:// is a page with its reason on it, and 403.
  * NACRE_ERR_UNAVAILABLE says why the page can't be loaded.
  */
 #define NACRE_BROWSER_PNG_BYTES_MAX ((size_t)48 << 20)

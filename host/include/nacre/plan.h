@@ -61,6 +61,8 @@ struct nacre_request {
     bool workspace_is_own; /* nacre made `workspace` for a session, and may bound it: see
                               nacre/disk.h */
     bool unsandboxed;      /* consent to level none, which the policy must ask for too */
+    bool refused; /* nacre_session_enter() found so, and nacre_run() only says why; no
+                     executor reads it */
     const char *approver;  /* who gave that consent, for the audit record; or NULL */
     bool scan_files;       /* the leak scan looks through what is left in writable mounts */
     const char *const *waive; /* NULL-terminated names of policy lines ("cpu_shares") that
@@ -76,8 +78,6 @@ struct nacre_request {
     const struct nacre_digest *input_digest; /* of all that stdin holds, where it is known
                                                 and is what the call is about: recorded
                                                 with the arguments; or NULL */
-
-    bool refused; /* nacre_session_enter() found so: it is not run, whatever has changed */
 
     /* Filled in by nacre_run(), for planning and for executors; a caller's is ignored. */
     const struct nacre_secret_set *granted;

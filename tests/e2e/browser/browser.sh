@@ -26,8 +26,7 @@ config() {
   cat >"$1" <<EOF2
 { agents: { defaults: { workspace: "$scratch/agent", sandbox: {
   mode: "all", workspaceRoot: "$scratch/boxes", docker: { image: "nacre-test-busybox" },
-  browser: { containerPrefix: "$prefix", autoStartTimeoutMs: 90000,
-    image: "${BROWSER_IMAGE:-nacre-sandbox-browser:bookworm-slim}", $2 } } } },
+  browser: { containerPrefix: "$prefix", autoStartTimeoutMs: 90000, $2 } } } },
   ${3-$allowed} }
 EOF2
 }
@@ -61,7 +60,7 @@ EOF2
 config off.json5 'enabled: false'
 run browser start --config off.json5
 expect_status 126
-expect_err_has "off.json5:4"
+expect_err_has "off.json5:3"
 expect_err_has "change 'false' to 'true'"
 config denied.json5 'enabled: true' ''
 run browser start --config denied.json5
@@ -83,6 +82,8 @@ expect_status 127
 expect_err_has "autoStart is false: nacre browser start"
 run browser stop --config on.json5
 expect_status 127
+run browser start --config on.json5 --target host
+expect_status 125
 run explain --config on.json5 --tool browser --json
 expect_json
 is "explain's gates" "$(python3 -c '
@@ -203,6 +204,7 @@ is "the screen" "$(screen_says "")" VNC
 is "the screen, when its visit is over" "$(screen_says "")" 403
 run browser screenshot --config screen.json5 https://four.example.com/ no.png
 expect_status 126
+config screen.json5 'enabled: false' # who changes their mind can still end it
 run browser stop --config screen.json5
 expect_status 0
 is "containers after stop" "$(boxes)" ""

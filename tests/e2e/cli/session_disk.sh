@@ -163,6 +163,8 @@ for key in d e; do
   run session end "$key"
   expect_status 0
 done
+run session end c # what the plan refused has made nothing
+expect_status 127
 run keeper --quit
 
 # ---- an engine that does not see nacre's mounts ----

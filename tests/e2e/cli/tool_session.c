@@ -1,7 +1,7 @@
 /*
  * A program that embeds nacre and lives through a whole session of tool calls:
  *
- *     tool_session CONFIG SESSION
+ *     tool_session CONFIG SESSION [AGENT]
  *
  * Reads lines "TOOL JSON" and answers each with a line: "ok", or "error CODE".  Between
  * two lines it does nothing, so that somebody else can look at it.
@@ -52,6 +52,7 @@ int main(int argc, char **argv)
 {
     const struct nacre_engine_options options = { 0 };
     const struct nacre_session_ask ask = { .session = argc > 2 ? argv[2] : NULL,
+                                           .agent = argc > 3 ? argv[3] : NULL,
                                            .home = getenv("HOME") };
     NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = NULL;
     NACRE_AUTO(nacre_config_guard) struct nacre_config *config = NULL;
@@ -60,7 +61,7 @@ int main(int argc, char **argv)
     size_t room = 0;
     char *line = NULL;
 
-    if (argc != 3)
+    if (argc != 3 && argc != 4)
         return 2;
     check(nacre_engine_open(&options, &engine, &err), &err);
     check(nacre_config_load(argv[1], &config, &err), &err);

@@ -139,6 +139,43 @@ done
 run audit verify
 expect_status 0
 
+# ---- two agents at once ----
+
+cat >two.json5 <<EOF2
+{ agents: { defaults: { sandbox: { mode: "all", scope: "agent", workspaceAccess: "rw" } },
+    list: [ { id: "a", workspace: "$scratch/of-a" }, { id: "b", workspace: "$scratch/of-b" } ] },
+  tools: { sandbox: { tools: { allow: ["*"] } } } }
+EOF2
+mkdir "$scratch/of-a" "$scratch/of-b"
+# A patch is applied only where its line stands; the other's file is nobody's here.
+questions() { # MINE OTHER
+  echo "write {\"path\": \"f\", \"content\": \"$1\\n\"}"
+  for ((i = 0; i < 100; i++)); do
+    echo "apply_patch {\"dry_run\": true, \"patch\": \"*** Begin Patch\\n*** Update File: f\\n@@\\n-$1\\n+x\\n*** End Patch\"}"
+    echo "read {\"path\": \"$scratch/$2/f\"}"
+    echo "find {\"pattern\": \"$1-only\"}"
+    echo "write {\"path\": \"$1-only\", \"content\": \"$i\"}"
+  done
+}
+answers_of() {
+  echo ok
+  for ((i = 0; i < 100; i++)); do
+    printf '%s\n' ok "error denied" ok ok
+  done
+}
+questions of-a of-b >a.calls
+questions of-b of-a >b.calls
+"$TOOL_SESSION" two.json5 a a <a.calls >a.said 2>"$scratch/err" &
+first=$!
+"$TOOL_SESSION" two.json5 b b <b.calls >b.said 2>>"$scratch/err" || fail "agent b's calls"
+wait "$first" || fail "agent a's calls"
+for agent in a b; do
+  diff <(answers_of) "$agent.said" >"$scratch/out" || fail "agent $agent was answered otherwise"
+  files=$(cd "$scratch/of-$agent" && echo *)
+  [[ $files == "f of-$agent-only" ]] || fail "agent $agent has other files: $files"
+done
+checks=$((checks + 802))
+
 # ---- modes ----
 
 printf '#!/bin/sh\necho one\n' >"$scratch/agent/tool.sh"
