@@ -195,8 +195,8 @@ NACRE_MUST_CHECK enum nacre_status dk_container_remove(struct dk_client *client,
                                                        struct nacre_error *err);
 
 /*
- * Its file system as a tar, to `fd` (a pipe or a file) as it comes, without what is mounted.
- * Ask it of a container that never ran: then nothing in it can have moved meanwhile.
+ * Its file system as a tar, to `fd` (a pipe or a file) as it comes, without what is
+ * mounted.  Ask it of a container that never ran: then nothing in it can have moved meanwhile.
  */
 NACRE_MUST_CHECK enum nacre_status dk_container_export(struct dk_client *client,
                                                        const char *container, int fd,

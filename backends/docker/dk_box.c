@@ -508,7 +508,8 @@ static enum nacre_status words_of(const struct nacre_plan *plan,
 /*
  * Whose a connection is can't be told where two commands run in one network: what one may
  * send is a matter of its own secrets, and what it sent is told with its own result.  So
- * those with a door, or that are dialled, run by turns; *wall_ms is less by the wait.  False: it never came.
+ * those with a door, or that are dialled, run by turns; *wall_ms is less by the wait.
+ * False: it never came.
  * In gVisor all do: what one leaves behind could not be told from another's.
  */
 static bool take_turn(struct dk_box *box, const struct nacre_request *request,

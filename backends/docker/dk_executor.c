@@ -137,7 +137,8 @@ static void executor_probe(struct nacre_executor *base, uint64_t wanted)
     struct dk_executor *executor = executor_of(base);
     struct nacre_error err;
 
-    if (atomic_load(&base->features) == 0 && dk_executor_reach(executor, &err) != NACRE_OK &&
+    if (atomic_load(&base->features) == 0 &&
+        dk_executor_reach(executor, &err) != NACRE_OK &&
         atomic_load(&base->mechanism_count) == 0)
         nacre_mechanism_add(base, "engine", false, "%.180s", err.text);
     if (wanted & NACRE_FEATURE_EGRESS && atomic_load(&base->features) != 0)

@@ -68,9 +68,9 @@ struct dk_machine_order {
     char **texts; /* owned */
     size_t text_count;
 };
-NACRE_MUST_CHECK enum nacre_status dk_machine_order_make(const struct dk_parts *inside,
-                                                         struct dk_machine_order *ret_order,
-                                                         struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+dk_machine_order_make(const struct dk_parts *inside, struct dk_machine_order *ret_order,
+                      struct nacre_error *err);
 void dk_machine_order_clear(struct dk_machine_order *order);
 
 /* Over all that it is told, but the time of day. */

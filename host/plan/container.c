@@ -1,6 +1,7 @@
 /*
- * What only a container or a machine has.  The policy is trusted to be what its author wrote, not to
- * be wise: what would open the sandbox is refused by name.  The request names an image.
+ * What only a container or a machine has.  The policy is trusted to be what its author
+ * wrote, not to be wise: what would open the sandbox is refused by name.  The request
+ * names an image.
  */
 #include <inttypes.h>
 #include <string.h>

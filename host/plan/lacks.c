@@ -105,7 +105,8 @@ static const struct level_need needs_of_vm[] = {
         "{\"kata-fc\": ...}), or remove the line: then the bundled microVM serves" } },
     { NACRE_FEATURE_KVM,
       { "level", "KVM boots no machine here, and an emulated one is no security boundary",
-        "use a machine with KVM, change 'vm' to 'container', or give --allow-emulation" } },
+        "use a machine with KVM, change 'vm' to 'container', or give "
+        "--allow-emulation" } },
 };
 
 static struct need need_of(enum nacre_level level, enum nacre_feature feature)

@@ -28,6 +28,7 @@ void nacre_mechanism_add(struct nacre_executor *executor, const char *name, bool
     fail();
 }
 
+static char image[] = "debian:1", workdir[] = "/workspace";
 static char *none[] = { NULL };
 static char *kept[] = { (char[]){ "CHOWN" }, NULL };
 static char *blocked[] = { (char[]){ "ptrace" }, NULL };
@@ -55,7 +56,7 @@ static struct nacre_plan plan_of(void)
         .limits = { .memory_bytes_max = 256 * MIB, .open_files_max = 128,
                     .processes_max = 32, .cpu_shares = 512,
                     .scratch_bytes_max = 16 * MIB, .scratch_files_max = 1000 },
-        .container = { .image = (char[]){ "debian:1" }, .workdir = (char[]){ "/workspace" },
+        .container = { .image = image, .workdir = workdir,
                        .tmpfs = tmpfs, .keep_capabilities = kept,
                        .blocked_syscalls = blocked, .environment = said,
                        .ulimits = none, .disk_bytes = 64 * MIB },
