@@ -82,7 +82,7 @@ static const struct {
     { "build", NACRE_LEVEL_PROCESS },   { "container", NACRE_LEVEL_CONTAINER },
     { "shell", NACRE_LEVEL_PROCESS },   { "deny-all", NACRE_LEVEL_WASM },
     { "read-only", NACRE_LEVEL_WASM },  { "standard", NACRE_LEVEL_CONTAINER },
-    { "web-api", NACRE_LEVEL_WASM },
+    { "vm", NACRE_LEVEL_VM },           { "web-api", NACRE_LEVEL_WASM },
     { "web-fetch", NACRE_LEVEL_WASM },  { "workspace", NACRE_LEVEL_WASM },
 };
 
