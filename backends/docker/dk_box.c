@@ -1,22 +1,17 @@
-#include "dk_box.h"
+#include "dk_box_made.h"
 
 #include <inttypes.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dk_gvisor.h"
 #include "dk_machine.h"
 #include "dk_readback.h"
 #include "dk_report.h"
-#include "dk_vm.h"
 #include "nt_door.h"
-#include "nt_start.h"
 #include "seccomp_program.h"
 
 /* Every call to the engine has its deadline. */
@@ -30,21 +25,7 @@
 
 #define BEAT_MS_MAX 5000
 #define COMMANDS_MAX 64
-#define DEFAULTS_MAX 256
 #define NAME_TRIES 3
-#define TURN_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
-
-struct dk_box {
-    struct dk_parts parts;
-    char id[DK_ID]; /* "" until there is a container */
-    char name[DK_NAME];
-    struct nacre_digest made_of;
-    struct nt_box *box;
-    struct dk_vm *vm; /* the machine in it; else NULL */
-    struct dk_group *group; /* gVisor's, on the host; else NULL */
-    uint64_t started_s;     /* since 1970 */
-    pthread_mutex_t turn; /* of commands that can't run at once: see take_turn() */
-};
 
 /* ---- making it ---- */
 
@@ -75,16 +56,12 @@ static const struct nt_stream_ops stream_ops = {
     .close = stream_close,
 };
 
-static bool is_gvisor(const struct dk_box *box)
-{
-    return box->parts.kernel == DK_KERNEL_GVISOR;
-}
-
 /* Attached before the start, so that nothing that init says is missed. */
 static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
                                struct nacre_error *err)
 {
     struct dk_client *client = box->parts.site->client;
+    uint32_t within_ms = dk_box_is_gvisor(box) ? GVISOR_START_MS : START_MS;
     struct dk_stream *stream = NULL;
     enum nacre_status status = dk_attach(client, box->id, dk_within_ms(START_MS), &stream,
                                          err);
@@ -92,9 +69,8 @@ static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
     if (status != NACRE_OK)
         return status;
     box->started_s = nacre_clock_wall_ms() / 1000;
-    status = dk_container_start(
-        client, box->id, dk_within_ms(is_gvisor(box) ? GVISOR_START_MS : START_MS), err);
-    if (status == NACRE_OK && is_gvisor(box))
+    status = dk_container_start(client, box->id, dk_within_ms(within_ms), err);
+    if (status == NACRE_OK && dk_box_is_gvisor(box))
         status = dk_group_open(client, box->id, box->parts.site->is_cgroup2, &box->group,
                                err);
     if (status != NACRE_OK) {
@@ -290,7 +266,7 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
     if (status == NACRE_OK)
         status = nt_box_open(&stream, &told.config, dk_within_ms(REPORT_MS), cancelled,
                              &box->box, err);
-    if (status != NACRE_OK && is_gvisor(box))
+    if (status != NACRE_OK && dk_box_is_gvisor(box))
         status = dk_gvisor_give_up(box->parts.site->client, box->id, box->started_s,
                                    status, err);
     if (status == NACRE_OK)
@@ -471,227 +447,6 @@ void dk_box_kill(struct dk_box *box)
                              dk_within_ms(END_MS), &ignored);
 }
 
-static bool is_mounted(const struct nacre_plan *plan, const char *guest)
-{
-    for (uint32_t i = 0; i < plan->mount_count; i++)
-        if (strcmp(plan->mounts[i].guest, guest) == 0)
-            return true;
-    return false;
-}
-
-/* Ours, then the policy's; the request's win over both. */
-static enum nacre_status words_of(const struct nacre_plan *plan,
-                                  const struct nacre_tool *tool,
-                                  const struct nacre_request *request,
-                                  struct nt_words *ret_words, struct nacre_error *err)
-{
-    const char *defaults[DEFAULTS_MAX + NT_DOOR_VARIABLES + 1] = {
-        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        "LANG=C.UTF-8",
-        "TMPDIR=/tmp",
-        "TERM=dumb",
-        is_mounted(plan, "/workspace") ? "HOME=/workspace" : "HOME=/tmp",
-    };
-    char *const *more = plan->container.environment;
-    size_t count = 5;
-
-    for (size_t i = 0; more && more[i]; i++) {
-        if (count == DEFAULTS_MAX)
-            return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d variables of the policy's",
-                              DEFAULTS_MAX);
-        defaults[count++] = more[i];
-    }
-    (void)nt_door_variables(plan, defaults, count);
-    return nt_words_make(tool, request, defaults, ret_words, err);
-}
-
-/*
- * Whose a connection is can't be told where two commands run in one network: what one may
- * send is a matter of its own secrets, and what it sent is told with its own result.  So
- * those with a door, or that are dialled, run by turns; *wall_ms is less by the wait.
- * False: it never came.
- * In gVisor all do: what one leaves behind could not be told from another's.
- */
-static bool take_turn(struct dk_box *box, const struct nacre_request *request,
-                      const _Atomic int *cancelled, uint64_t *wall_ms)
-{
-    uint64_t start = nacre_clock_ns(), until = start + *wall_ms * NACRE_NS_PER_MS;
-    uint64_t waited_ms;
-
-    for (;;) {
-        uint64_t now = nacre_clock_ns();
-        uint64_t next = now + TURN_NS < until ? now + TURN_NS : until;
-        const struct timespec slice = { .tv_sec = (time_t)(next / NACRE_NS_PER_S),
-                                        .tv_nsec = (long)(next % NACRE_NS_PER_S) };
-
-        if (now >= until || atomic_load(cancelled) ||
-            (request->cancelled && atomic_load(request->cancelled)))
-            return false;
-        if (pthread_mutex_clocklock(&box->turn, CLOCK_MONOTONIC, &slice) == 0)
-            break;
-    }
-    waited_ms = (nacre_clock_ns() - start) / NACRE_NS_PER_MS;
-    if (waited_ms >= *wall_ms) {
-        (void)pthread_mutex_unlock(&box->turn);
-        return false;
-    }
-    *wall_ms -= waited_ms;
-    return true;
-}
-
-/* It has not run at all. */
-static void missed_turn(const struct nacre_request *request, const _Atomic int *cancelled,
-                        struct nacre_result *result)
-{
-    int number = atomic_load(cancelled);
-
-    if (number == 0 && request->cancelled)
-        number = atomic_load(request->cancelled);
-    result->outcome = number ? NACRE_OUTCOME_KILLED : NACRE_OUTCOME_TIMED_OUT;
-    result->signal = number;
-    (void)snprintf(result->reason, sizeof(result->reason),
-                   "%s while another command of this sandbox had its turn",
-                   number ? "cancelled" : "its time ran out");
-}
-
-/* To the init that runs commands. */
-static struct nt_box *channel_of(const struct dk_box *box)
-{
-    return box->vm ? dk_vm_box(box->vm) : box->box;
-}
-
-static enum nacre_status run_with_door(struct dk_box *box, struct nt_door *door,
-                                       struct nt_command *command,
-                                       struct nacre_result *result,
-                                       struct nacre_error *err)
-{
-    NACRE_AUTO(nacre_heap_guard) char *certificates = NULL;
-    enum nacre_status status;
-
-    command->connected = nt_door_connected;
-    command->connected_data = door;
-    status = nt_door_bundle(door, &certificates, err);
-    command->start.certificates = certificates;
-    if (status == NACRE_OK)
-        status = nt_door_begin(door, result->run_id,
-                               nacre_clock_ns() +
-                                   command->start.wall_ms_max * NACRE_NS_PER_MS,
-                               err);
-    if (status == NACRE_OK)
-        status = nt_box_run(channel_of(box), command, result, err);
-    return nt_door_end(door, status, result, err);
-}
-
-/* Over its memory gVisor ends as a whole, and the channel breaks; or the kernel takes one
- * of the processes that it works with. */
-static enum nacre_status judge_death(const struct dk_box *box, uint64_t kills_before,
-                                     enum nacre_status status,
-                                     struct nacre_result *result)
-{
-    bool broke = status == NACRE_ERR_IO;
-    bool killed = status == NACRE_OK && result->outcome == NACRE_OUTCOME_KILLED &&
-                  result->signal == SIGKILL;
-
-    if ((!broke && !killed) ||
-        (dk_group_kills(box->group) == kills_before &&
-         !(broke && dk_gvisor_ran_out(box->parts.site->client, box->id, box->started_s))))
-        return status;
-    result->outcome = NACRE_OUTCOME_OUT_OF_MEMORY;
-    result->signal = 0;
-    result->usage.memory_refused = true;
-    /* That is what it was killed at. */
-    result->usage.memory_bytes_peak = box->parts.plan->limits.memory_bytes_max;
-    (void)snprintf(result->reason, sizeof(result->reason),
-                   "the kernel killed %s for memory",
-                   broke ? "gVisor, and so the whole sandbox," : "it");
-    return NACRE_OK;
-}
-
-/* A machine that ends under a command: how, and whether it was for memory. */
-static enum nacre_status judge_machine(const struct dk_box *box, enum nacre_status status,
-                                       struct nacre_result *result,
-                                       struct nacre_error *err)
-{
-    bool for_memory = false;
-
-    if (!box->vm || status != NACRE_ERR_IO)
-        return status;
-    dk_vm_tell_end(box->vm, &for_memory, err);
-    if (!for_memory)
-        return status;
-    result->outcome = NACRE_OUTCOME_OUT_OF_MEMORY;
-    result->usage.memory_refused = true;
-    (void)snprintf(result->reason, sizeof(result->reason),
-                   "the kernel killed the whole machine for memory");
-    return NACRE_OK;
-}
-
-/* `door` is closed where the plan lets nothing out. */
-static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
-                             const struct nacre_request *request, struct nt_door *door,
-                             struct nt_command *command, struct nacre_result *result,
-                             struct nacre_error *err)
-{
-    uint64_t kills = box->group ? dk_group_kills(box->group) : 0;
-    enum nacre_status status;
-
-    if (!nt_door_is_planned(plan) && !is_gvisor(box) && request->dial_fd <= 0)
-        return judge_machine(box, nt_box_run(channel_of(box), command, result, err),
-                             result, err);
-    if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {
-        missed_turn(request, command->cancelled, result);
-        return NACRE_OK;
-    }
-    status = nt_door_is_planned(plan)
-                 ? run_with_door(box, door, command, result, err)
-                 : nt_box_run(channel_of(box), command, result, err);
-    (void)pthread_mutex_unlock(&box->turn);
-    status = judge_machine(box, status, result, err);
-    return box->group ? judge_death(box, kills, status, result) : status;
-}
-
-/* The group goes when gVisor dies: what it says is looked at while it is there. */
-static bool is_disturbed(void *data, char *reason, size_t size)
-{
-    struct dk_box *box = data;
-
-    if (box->group)
-        (void)dk_group_kills(box->group);
-    return nt_masks_changed(box->parts.binds.masks, reason, size);
-}
-
-enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
-                             const struct nacre_tool *tool,
-                             const struct nacre_request *request,
-                             const _Atomic int *cancelled, struct nacre_result *result,
-                             struct nacre_error *err)
-{
-    NACRE_AUTO(nt_words_clear) struct nt_words words = { 0 };
-    NACRE_AUTO(nt_door_close) struct nt_door door = { 0 };
-    struct nt_command command = {
-        .start = { .directory = plan->directory ? plan->directory : "/",
-                   .wall_ms_max = plan->limits.wall_ms_max,
-                   .open_files_max = plan->limits.open_files_max,
-                   .processes_max = is_gvisor(box) ? plan->limits.processes_max : 0,
-                   .input = request->input_fd >= 0 },
-        .output_bytes_max = plan->limits.output_bytes_max,
-        .request = request,
-        .cancelled = cancelled,
-        .disturbed = is_disturbed,
-        .disturbed_data = box,
-    };
-    enum nacre_status status = words_of(plan, tool, request, &words, err);
-
-    if (status == NACRE_OK)
-        status = nt_door_open(box->parts.site->options->doors, plan, tool, request, &door,
-                              err);
-    if (status != NACRE_OK)
-        return status;
-    command.start.arguments = words.arguments;
-    command.start.environment = words.environment;
-    return run(box, plan, request, &door, &command, result, err);
-}
-
 struct nt_box *dk_box_channel(struct dk_box *box)
 {
     return box->box;
@@ -700,13 +455,13 @@ struct nt_box *dk_box_channel(struct dk_box *box)
 /* Around a machine, QEMU's own thread does it. */
 bool dk_box_beat(struct dk_box *box)
 {
-    return nt_box_beat(channel_of(box));
+    return nt_box_beat(dk_box_commands(box));
 }
 
 bool dk_box_is_spent(struct dk_box *box)
 {
     char reason[128];
 
-    return nt_box_is_spent(box->box) || nt_box_is_spent(channel_of(box)) ||
+    return nt_box_is_spent(box->box) || nt_box_is_spent(dk_box_commands(box)) ||
            nt_masks_changed(box->parts.binds.masks, reason, sizeof(reason));
 }
