@@ -194,9 +194,9 @@ static enum nacre_status open_secrets(struct nacre_engine *engine,
                                                 record->request, record->run_id, secrets,
                                                 result, err);
 
+    record->request = &secrets->request;
     if (status != NACRE_OK)
         return status;
-    record->request = &secrets->request;
     /* What the secrets' variables are called is the request's to say, and judged, too. */
     return secrets->environment ? nacre_decide(record->policy, record->tool,
                                                record->request, result, err)

@@ -109,6 +109,49 @@ static enum nacre_status deny(struct nacre_vault *vault,
     return err->status;
 }
 
+/* The value of which of them is in `text`?  NULL: of none. */
+static const struct nacre_secret *find_value(const struct nacre_secret_set *set,
+                                             const char *text)
+{
+    for (uint32_t i = 0; text && i < set->count; i++)
+        if (set->items[i].count >= NACRE_LEAK_VALUE_MIN &&
+            memmem(text, strlen(text), set->items[i].value, set->items[i].count))
+            return &set->items[i];
+    return NULL;
+}
+
+/* Names of the caller's are recorded as they are, and shown wherever a run is: one that
+ * holds a value is none, and is told nobody. */
+static enum nacre_status deny_names(struct run_secrets *secrets,
+                                    struct nacre_result *result, struct nacre_error *err)
+{
+    const struct {
+        const char **name, *rule;
+    } rows[] = {
+        { &secrets->request.session, "request.session" },
+        { &secrets->request.agent, "request.agent" },
+        { &secrets->request.caller, "request.caller" },
+    };
+    enum nacre_status status = NACRE_OK;
+
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        const struct nacre_secret *secret = find_value(secrets->set, *rows[i].name);
+        struct nacre_denial denial = { .code = "secret-denied",
+                                       .fix = "take another name" };
+
+        if (!secret)
+            continue;
+        *rows[i].name = "[redacted]";
+        (void)snprintf(denial.rule, sizeof(denial.rule), "%s", rows[i].rule);
+        (void)snprintf(denial.text, sizeof(denial.text),
+                       "it holds the value of the secret %s, and would be recorded",
+                       secret->name);
+        nacre_result_deny(result, &denial);
+        status = nacre_fail(err, NACRE_ERR_DENIED, "%s: %s", denial.rule, denial.text);
+    }
+    return status;
+}
+
 /* ---- handing over ---- */
 
 static bool is_named_alike(const char *a, const char *b)
@@ -228,6 +271,9 @@ enum nacre_status run_secrets_open(struct nacre_engine *engine,
     if (status != NACRE_OK)
         return status;
     secrets->request.granted = secrets->set;
+    status = deny_names(secrets, result, err);
+    if (status != NACRE_OK)
+        return status;
     if (how == NACRE_INJECTION_ENVIRONMENT || how == NACRE_INJECTION_FILE_MOUNT)
         raw = (uint32_t)count_of(request->secrets);
     status = fill_environment(secrets, request,

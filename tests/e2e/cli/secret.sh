@@ -223,6 +223,14 @@ expect_out_lacks agent:a
 
 # ---- nowhere ----
 
+# A name that would be recorded is none.
+for option in --session --agent; do
+  run run --policy ./tested-environment.yaml --secret github "$option" "a-$value" -- true
+  expect_status 126
+  expect_err_has "request.${option#--}: it holds the value of the secret github"
+  ! grep -qF "$value" "$scratch/err" || fail "a value in what is told"
+done
+
 [[ $(grep -c '"secrets":\["github"\]' "$state/audit.jsonl") -ge 8 ]] ||
   fail "expected the names of secrets in the audit log"
 run audit verify
