@@ -6,8 +6,12 @@
  * A user namespace gives a guest no right outside of it, but much more of the kernel to
  * attack.  So no other sandbox has this table, and here the namespaces that come with one
  * are those that Chromium makes: no mounts, no System V IPC, no host name, no cgroups.
+ * And no netlink: who owns a network namespace would have the kernel's queueing and its
+ * virtual devices by it, and Chromium does without a list of interfaces.
  */
 #include <sched.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include "seccomp_rules.h"
 
@@ -26,13 +30,29 @@ static const struct nacre_seccomp_row further[] = {
     { "unshare", 0, { { 0, LOW32, CLONE_NEWUSER } }, 1 },
 };
 
+struct visitor {
+    nacre_seccomp_visit *visit;
+    void *data;
+};
+
+static enum nacre_status visit_native(void *data, const struct nacre_seccomp_row *row,
+                                      struct nacre_error *err)
+{
+    const struct visitor *visitor = data;
+
+    if (strcmp(row->name, "socket") == 0 && row->args[0].value == AF_NETLINK)
+        return NACRE_OK;
+    return visitor->visit(visitor->data, row, err);
+}
+
 enum nacre_status nacre_seccomp_browser_rows(nacre_seccomp_visit *visit, void *data,
                                              struct nacre_error *err)
 {
+    struct visitor visitor = { visit, data };
     enum nacre_status status = visit(data, &first, err);
 
     if (status == NACRE_OK)
-        status = nacre_seccomp_native_rows(visit, data, err);
+        status = nacre_seccomp_native_rows(visit_native, &visitor, err);
     for (size_t i = 0; i < NACRE_COUNT(further) && status == NACRE_OK; i++)
         status = visit(data, &further[i], err);
     return status;

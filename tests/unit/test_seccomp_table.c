@@ -175,6 +175,19 @@ static void a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more(v
         }
 }
 
+/* With a network namespace of its own it could configure one by it. */
+static void a_browser_has_no_netlink(void **state)
+{
+    uint32_t ordinary = verdict(SYS_socket, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE), browsers;
+
+    (void)state;
+    kind = NACRE_SECCOMP_BROWSER;
+    browsers = verdict(SYS_socket, AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    kind = NACRE_SECCOMP_NATIVE;
+    assert_int_equal(ordinary, SECCOMP_RET_ALLOW);
+    assert_int_equal(browsers, ERRNO(EPERM));
+}
+
 /* Or the comparison could be looking in the wrong place. */
 static void a_changed_profile_is_noticed(void **state)
 {
@@ -372,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filter_and_profile_agree),
         cmocka_unit_test(a_browsers_agree_too),
+        cmocka_unit_test(a_browser_has_no_netlink),
         cmocka_unit_test(
             a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more),
         cmocka_unit_test(a_changed_profile_is_noticed),
