@@ -6,9 +6,11 @@
  * A user namespace gives a guest no right outside of it, but much more of the kernel to
  * attack.  So no other sandbox has this table, and here the namespaces that come with one
  * are those that Chromium makes: no mounts, no System V IPC, no host name, no cgroups.
- * And no netlink: who owns a network namespace would have the kernel's queueing and its
- * virtual devices by it, and Chromium does without a list of interfaces.
+ * And what the owner of a network namespace configures it by is not there: no netlink,
+ * which is the kernel's queueing and its virtual devices, and no options of sockets that
+ * are the packet filter's.  Chromium does without a list of interfaces.
  */
+#include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,6 +21,17 @@
 #define NOT_MADE \
     ((uint64_t)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC))
 
+/* Every filter's tables are options of IP from here on (ip_tables.h and its like). */
+#define FILTER_OPTIONS UINT64_C(64)
+#define NO_FILTERS (LOW32 & ~(FILTER_OPTIONS - 1))
+
+#define OPTIONS(call)                                                      \
+    { call, 0, { { 1, LOW32, SOL_SOCKET } }, 1 },                          \
+    { call, 0, { { 1, LOW32, IPPROTO_TCP } }, 1 },                         \
+    { call, 0, { { 1, LOW32, IPPROTO_UDP } }, 1 },                         \
+    { call, 0, { { 1, LOW32, IPPROTO_IP }, { 2, NO_FILTERS, 0 } }, 2 },    \
+    { call, 0, { { 1, LOW32, IPPROTO_IPV6 }, { 2, NO_FILTERS, 0 } }, 2 }
+
 /* Its helper gives up the file system: it has no capability but in its own namespace. */
 static const struct nacre_seccomp_row first = { .name = "chroot" };
 
@@ -28,7 +41,16 @@ static const struct nacre_seccomp_row further[] = {
     /* Alone: how it finds out whether a namespace gives capabilities here, and how a
      * process without threads gets one later. */
     { "unshare", 0, { { 0, LOW32, CLONE_NEWUSER } }, 1 },
+    OPTIONS("getsockopt"),
+    OPTIONS("setsockopt"),
 };
+
+/* Not as it is in the native table. */
+static bool is_narrowed(const struct nacre_seccomp_row *row)
+{
+    return strcmp(row->name, "getsockopt") == 0 || strcmp(row->name, "setsockopt") == 0 ||
+           (strcmp(row->name, "socket") == 0 && row->args[0].value == AF_NETLINK);
+}
 
 struct visitor {
     nacre_seccomp_visit *visit;
@@ -40,9 +62,7 @@ static enum nacre_status visit_native(void *data, const struct nacre_seccomp_row
 {
     const struct visitor *visitor = data;
 
-    if (strcmp(row->name, "socket") == 0 && row->args[0].value == AF_NETLINK)
-        return NACRE_OK;
-    return visitor->visit(visitor->data, row, err);
+    return is_narrowed(row) ? NACRE_OK : visitor->visit(visitor->data, row, err);
 }
 
 enum nacre_status nacre_seccomp_browser_rows(nacre_seccomp_visit *visit, void *data,
