@@ -111,6 +111,7 @@ enum nacre_status nacre_browser_stop(const char *state_dir,
 struct starting {
     const struct nacre_keeper_at *at;
     const struct nacre_session *session;
+    const char *approval; /* or NULL */
     struct nacre_job_owner owner;
     char id[NACRE_JOB_ID];
 };
@@ -122,7 +123,8 @@ static enum nacre_status start_job(struct starting *starting, struct nacre_error
     const char *const arguments[] = {
         "browser", "serve", "--config",
         session->config->file ? session->config->file : session->config->source,
-        "--session", session->key, "--agent", session->agent, NULL,
+        "--session", session->key, "--agent", session->agent,
+        starting->approval ? "--approval" : NULL, starting->approval, NULL,
     };
     const struct nacre_job_start job = { .arguments = arguments, .directory = "/",
                                          .title = "browser serve" };
@@ -179,11 +181,12 @@ static enum nacre_status await(const struct starting *starting, uint64_t deadlin
 
 enum nacre_status nacre_browser_start(const struct nacre_keeper_at *at,
                                       const struct nacre_session *session,
+                                      const char *approval,
                                       struct nacre_browser_info *ret_info,
                                       struct nacre_error *err)
 {
     NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = { 0 };
-    struct starting starting = { .at = at, .session = session };
+    struct starting starting = { .at = at, .session = session, .approval = approval };
     uint64_t deadline_ns;
     enum nacre_status status = nacre_browser_find(at->state_dir, session, ret_info, err);
 

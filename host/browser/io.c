@@ -133,12 +133,15 @@ void io_join(int stop_fd, int a, int b, const char *first, size_t count)
             { .fd = a, .events = events_of(&there, &back) },
             { .fd = b, .events = events_of(&back, &there) },
         };
+        int ready;
 
         /* One that waits for nothing but its own end would be told of it for ever. */
         for (size_t i = 1; i < 3; i++)
             if (watched[i].events == 0)
                 watched[i].fd = -1;
-        if (poll(watched, 3, IO_STALL_MS) < 0 && errno != EINTR)
+        ready = poll(watched, 3, there.done ? IO_LAST_MS : IO_STALL_MS);
+        if ((ready < 0 && errno != EINTR) ||
+            (ready == 0 && there.done && !is_full(&back)))
             return;
         if (watched[0].revents ||
             !move(&there, watched[1].revents, watched[2].revents) ||

@@ -9,6 +9,8 @@
 #include "nacre/text.h"
 #include "report.h"
 
+#define HAND_ON_MS 60000 /* until the other process asks */
+
 void cli_session_clear(struct cli_session *session)
 {
     nacre_session_hold_free(session->hold);
@@ -146,6 +148,44 @@ static char *describe(const struct nacre_tool *tool, const struct nacre_request 
     return text;
 }
 
+/* A question, and what it borrows. */
+struct question {
+    struct nacre_approval_ask ask;
+    struct nacre_request settled;
+    char *arguments;
+    char canonical[NACRE_TOOL_NAME];
+};
+
+static void question_clear(struct question *question)
+{
+    free(question->arguments);
+}
+
+static enum nacre_status make_question(const struct cli_session *session,
+                                       const struct nacre_tool *tool, const char *name,
+                                       const struct nacre_request *request,
+                                       struct question *question, struct nacre_error *err)
+{
+    struct nacre_request *settled = &question->settled;
+    char *arguments = describe(tool, request);
+
+    *question = (struct question){ .settled = *request, .arguments = arguments };
+    if (!arguments)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");
+    if (!nacre_tool_canonical(name, question->canonical))
+        return nacre_fail(err, NACRE_ERR_USAGE, "the tool's name is too long");
+    nacre_session_request(session->session, settled);
+    question->ask = (struct nacre_approval_ask){
+        .tool = question->canonical, .arguments = arguments, .caller = request->caller,
+        .digest = tool->argv ? nacre_hash(arguments, strlen(arguments)) : tool->digest,
+        .session = settled->session, .agent = settled->agent,
+        .directory = settled->directory   ? settled->directory
+                     : settled->workspace ? settled->workspace
+                                          : "/",
+    };
+    return NACRE_OK;
+}
+
 enum nacre_status
 cli_session_approve(const struct cli_session *session, struct nacre_engine *engine,
                     const struct nacre_policy *policy, const struct nacre_tool *tool,
@@ -153,27 +193,32 @@ cli_session_approve(const struct cli_session *session, struct nacre_engine *engi
                     const char *token, struct nacre_approval *ret_approval,
                     struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_heap_guard) char *arguments = describe(tool, request);
-    struct nacre_request settled = *request;
-    char canonical[NACRE_TOOL_NAME];
-    struct nacre_approval_ask ask = {
-        .tool = canonical, .arguments = arguments,
-        .caller = request->caller, .token = token,
-    };
+    NACRE_AUTO(question_clear) struct question question = { .arguments = NULL };
+    enum nacre_status status =
+        make_question(session, tool, name, request, &question, err);
 
-    if (!arguments)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a question");
-    if (!nacre_tool_canonical(name, canonical))
-        return nacre_fail(err, NACRE_ERR_USAGE, "the tool's name is too long");
-    ask.digest = tool->argv ? nacre_hash(arguments, strlen(arguments)) : tool->digest;
-    nacre_session_request(session->session, &settled);
-    ask.session = settled.session;
-    ask.agent = settled.agent;
-    ask.directory = settled.directory   ? settled.directory
-                    : settled.workspace ? settled.workspace
-                                        : "/";
-    return nacre_call_consent(engine, session->session, policy, &settled, &ask,
-                              ret_approval, err);
+    question.ask.token = token;
+    return status == NACRE_OK
+               ? nacre_call_consent(engine, session->session, policy, &question.settled,
+                                    &question.ask, ret_approval, err)
+               : status;
+}
+
+enum nacre_status cli_session_hand_on(const struct cli_session *session,
+                                      struct nacre_engine *engine,
+                                      const struct nacre_tool *tool, const char *name,
+                                      const struct nacre_request *request,
+                                      char ret_token[NACRE_APPROVAL_TOKEN],
+                                      struct nacre_error *err)
+{
+    NACRE_AUTO(question_clear) struct question question = { .arguments = NULL };
+    enum nacre_status status =
+        make_question(session, tool, name, request, &question, err);
+
+    return status == NACRE_OK
+               ? nacre_approval_issue(nacre_engine_key_dir(engine), &question.ask,
+                                      HAND_ON_MS, ret_token, err)
+               : status;
 }
 
 const struct nacre_policy *cli_session_policy(const struct cli_session *session,

@@ -2,6 +2,7 @@
 #define NACRE_CLI_SESSION_H
 
 #include "args.h"
+#include "nacre/approval.h"
 #include "nacre/call.h"
 #include "nacre/sessions.h"
 
@@ -37,6 +38,14 @@ cli_session_approve(const struct cli_session *session, struct nacre_engine *engi
                     const char *name, const struct nacre_request *request,
                     const char *token, struct nacre_approval *ret_approval,
                     struct nacre_error *err);
+
+/* The word that was given for such a run, as a token for the process that makes it: it
+ * asks as well, or whoever starts it by hand would need no word. */
+NACRE_MUST_CHECK enum nacre_status
+cli_session_hand_on(const struct cli_session *session, struct nacre_engine *engine,
+                    const struct nacre_tool *tool, const char *name,
+                    const struct nacre_request *request,
+                    char ret_token[NACRE_APPROVAL_TOKEN], struct nacre_error *err);
 
 /* The policy of a run: borrowed from the session. */
 const struct nacre_policy *cli_session_policy(const struct cli_session *session,

@@ -123,27 +123,43 @@ static enum nacre_status settle(struct asked *asked, unsigned needs,
     return status;
 }
 
-/* A person's word first, where the host's own file marks the tool. */
+/* A person's word, where the host's own file marks the tool.  With `ret_token` it is
+ * handed on: "" where nobody had to be asked. */
+static enum nacre_status approve(const struct asked *asked, struct nacre_engine *engine,
+                                 const struct nacre_browser *browser, char *ret_token,
+                                 struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
+    const struct nacre_request request = { .input_fd = -1 };
+    struct nacre_approval approval = { .verdict = NACRE_APPROVAL_NONE };
+    enum nacre_status status =
+        nacre_browser_command(browser->headless, browser->no_vnc, &tool, err);
+
+    if (ret_token)
+        ret_token[0] = '\0';
+    if (status == NACRE_OK)
+        status = cli_session_approve(&asked->session, engine, browser->policy, tool,
+                                     "browser", &request,
+                                     asked->args->values[OPT_APPROVAL].text, &approval,
+                                     err);
+    if (status == NACRE_OK && ret_token && approval.verdict == NACRE_APPROVAL_APPROVED)
+        status = cli_session_hand_on(&asked->session, engine, tool, "browser", &request,
+                                     ret_token, err);
+    return status;
+}
+
 static enum nacre_status start_it(const struct asked *asked,
                                   const struct nacre_browser *browser,
                                   struct nacre_browser_info *ret_info,
                                   struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
     const struct nacre_keeper_at at = keeper_of(asked);
-    const struct nacre_request request = { .input_fd = -1 };
-    struct nacre_approval approval;
-    enum nacre_status status =
-        nacre_browser_command(browser->headless, browser->no_vnc, &tool, err);
+    char token[NACRE_APPROVAL_TOKEN];
+    enum nacre_status status = approve(asked, asked->engine, browser, token, err);
 
-    if (status == NACRE_OK)
-        status = cli_session_approve(&asked->session, asked->engine, browser->policy,
-                                     tool, "browser", &request,
-                                     asked->args->values[OPT_APPROVAL].text, &approval,
-                                     err);
-    return status == NACRE_OK
-               ? nacre_browser_start(&at, asked->session.session, ret_info, err)
-               : status;
+    return status == NACRE_OK ? nacre_browser_start(&at, asked->session.session,
+                                                    token[0] ? token : NULL, ret_info, err)
+                              : status;
 }
 
 /* Started where the configuration lets it start by itself. */
@@ -390,7 +406,8 @@ static void on_ready(void *data)
 
 static enum nacre_status serve_it(const struct asked *asked, struct nacre_error *err)
 {
-    struct nacre_engine *engine = NULL;
+    NACRE_AUTO(nacre_browser_clear) struct nacre_browser browser = { 0 };
+    NACRE_AUTO(nacre_engine_guard) struct nacre_engine *engine = NULL;
     const struct nacre_engine_options own = { .commands_only = true, .own_boxes = true };
     struct sigaction action = { .sa_handler = on_signal };
     struct cli_term term = { 0 };
@@ -400,13 +417,19 @@ static enum nacre_status serve_it(const struct asked *asked, struct nacre_error 
     stop_fd = serving.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (stop_fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "an eventfd");
-    status = cli_engine_open(own, &term, &engine, err);
+    status = nacre_browser_settle(asked->session.session, &browser, err);
+    if (status == NACRE_OK)
+        status = cli_engine_open(own, &term, &engine, err);
+    /* Whoever calls it: the one who asked for the keeper's sends a token along. */
+    if (status == NACRE_OK)
+        status = approve(asked, engine, &browser, NULL, err);
     if (status != NACRE_OK)
         return status;
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGHUP, &action, NULL);
-    status = nacre_browser_serve(engine, asked->session.session, &serving, err);
+    status = nacre_browser_serve(nacre_engine_take(&engine), asked->session.session,
+                                 &serving, err);
     cli_term_clear(&term);
     return status;
 }
@@ -432,7 +455,7 @@ static int run(const struct cli_args *args)
         { "stop", 1, NEEDS_ENGINE, stop }, /* whatever the file says by now */
         { "url", 1, NEEDS_GATE | NEEDS_TARGET | NEEDS_ENGINE, give_url },
         { "screenshot", 3, NEEDS_GATE | NEEDS_TARGET | NEEDS_ENGINE, screenshot },
-        { "serve", 1, 0, serve }, /* has an engine of its own, and looks itself */
+        { "serve", 1, NEEDS_GATE, serve }, /* has an engine of its own */
     };
     NACRE_AUTO(asked_clear) struct asked asked = { .args = args };
     const char *word = args->operands[0];

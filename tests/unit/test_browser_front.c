@@ -25,6 +25,7 @@
 #include "nacre/clock.h"
 
 #define PATH "/devtools/browser/abc-1"
+#define PATIENCE_MS 20000
 
 enum manner {
     KIND,
@@ -35,6 +36,7 @@ enum manner {
     ENDLESS,      /* a frame of 2^60 bytes */
     UNORDERED,    /* goes on with what was not begun */
     FAILING,      /* the page can't be loaded */
+    DEAF,         /* does not notice that a client has left */
 };
 
 struct world {
@@ -148,6 +150,14 @@ static void be_echo(int fd)
         (void)!write(fd, bytes, (size_t)count);
 }
 
+/* That the other side speaks no more is not its end. */
+static void await_close(int fd)
+{
+    struct pollfd closed = { .fd = fd };
+
+    (void)poll(&closed, 1, PATIENCE_MS);
+}
+
 struct call {
     struct world *world;
     uint16_t port;
@@ -183,6 +193,8 @@ static void *take_call(void *data)
         say(call->fd, text);
     } else if (whole && strstr(head, "Upgrade: websocket")) {
         open_socket(world, call->fd);
+        if (world->manner == DEAF)
+            await_close(call->fd);
         be_echo(call->fd);
     } else if (whole) {
         say(call->fd, "HTTP/1.0 200 OK\r\nContent-Length: 5\r\nContent-Type: a/b\r\n"
@@ -487,6 +499,24 @@ static void so_many_come_in_and_no_more(void **state)
         (void)close(fds[i]);
 }
 
+static void a_sandbox_keeps_no_place_of_a_client_that_has_left(void **state)
+{
+    uint64_t until_ns = nacre_clock_ns() + PATIENCE_MS * NACRE_NS_PER_MS;
+    char path[256], head[1024];
+    struct world world;
+
+    (void)state;
+    open_world(&world, DEAF);
+    await(&world);
+    path_of(&world, TOKEN_CDP_SOCKET, path);
+    (void)close(open_visit(&world, false, path, "", head, sizeof(head)));
+    assert_non_null(strstr(head, " 101 "));
+    while (front_connections(world.front) > 0 && nacre_clock_ns() < until_ns)
+        (void)poll(NULL, 0, 20);
+    assert_int_equal(front_connections(world.front), 0);
+    close_world(&world);
+}
+
 /* ---- nacre's own client ---- */
 
 struct server {
@@ -590,6 +620,7 @@ int main(void)
         cmocka_unit_test(a_sandbox_that_answers_another_key_is_not_believed),
         cmocka_unit_test(the_screen_is_one_visitors),
         cmocka_unit_test(so_many_come_in_and_no_more),
+        cmocka_unit_test(a_sandbox_keeps_no_place_of_a_client_that_has_left),
         cmocka_unit_test(a_picture_is_taken_of_a_page_that_was_loaded),
         cmocka_unit_test(a_page_that_is_not_loaded_gives_none),
         cmocka_unit_test(frames_that_are_none_end_it),

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -104,6 +105,7 @@ static const long judged[] = {
     SYS_mknod,
 #endif
     SYS_clone, SYS_mknodat, SYS_personality, SYS_socket, SYS_socketpair, SYS_ioctl,
+    SYS_setsockopt,
 };
 
 static void filter_and_profile_agree(void **state)
@@ -151,7 +153,8 @@ static void a_browsers_agree_too(void **state)
     assert_int_equal(make_profile(state), 0);
 }
 
-/* Everything else is refused to a browser as it is to any other. */
+/* Everything else is refused to a browser as it is to any other; options of sockets have
+ * a test of their own. */
 static void a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more(void **state)
 {
     const uint64_t theirs = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
@@ -167,12 +170,52 @@ static void a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more(v
                         (number == SYS_clone && values[i] & theirs &&
                          !(values[i] & nobodys));
 
+            if (number == SYS_getsockopt || number == SYS_setsockopt)
+                continue;
             kind = NACRE_SECCOMP_BROWSER;
             browsers = verdict(number, values[i], values[i], values[i]);
             kind = NACRE_SECCOMP_NATIVE;
             assert_int_equal(browsers, more ? SECCOMP_RET_ALLOW : ordinary);
             assert_int_equal(ordinary == browsers, !more);
         }
+}
+
+/* With a network namespace of its own it could configure one by these. */
+static void a_browser_has_no_netlink_and_no_packet_filter(void **state)
+{
+    static const struct {
+        long number;
+        uint64_t args[3];
+        bool allowed;
+    } rows[] = {
+        { SYS_socket, { AF_NETLINK, SOCK_RAW, NETLINK_ROUTE }, false },
+        { SYS_socket, { AF_INET, SOCK_STREAM, 0 }, true },
+        { SYS_setsockopt, { 3, SOL_SOCKET, SO_REUSEADDR }, true },
+        { SYS_setsockopt, { 3, SOL_SOCKET, 64 }, true },
+        { SYS_setsockopt, { 3, IPPROTO_TCP, 1 }, true },
+        { SYS_setsockopt, { 3, IPPROTO_IP, IP_TOS }, true },
+        { SYS_setsockopt, { 3, IPPROTO_IPV6, IPV6_V6ONLY }, true },
+        { SYS_setsockopt, { 3, IPPROTO_IP, 64 }, false }, /* IPT_SO_SET_REPLACE */
+        { SYS_setsockopt, { 3, HIGH | IPPROTO_IP, HIGH | 64 }, false },
+        { SYS_setsockopt, { 3, IPPROTO_IP, 96 }, false }, /* ARPT_SO_SET_REPLACE */
+        { SYS_setsockopt, { 3, IPPROTO_IP, 128 }, false }, /* EBT_SO_SET_ENTRIES */
+        { SYS_setsockopt, { 3, IPPROTO_IPV6, 64 }, false }, /* IP6T_SO_SET_REPLACE */
+        { SYS_setsockopt, { 3, IPPROTO_RAW, 0 }, false },
+        { SYS_getsockopt, { 3, SOL_SOCKET, SO_ERROR }, true },
+        { SYS_getsockopt, { 3, IPPROTO_IP, 66 }, false }, /* it loads modules */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        const uint64_t *args = rows[i].args;
+
+        assert_int_equal(verdict(rows[i].number, args[0], args[1], args[2]),
+                         SECCOMP_RET_ALLOW);
+        kind = NACRE_SECCOMP_BROWSER;
+        assert_int_equal(verdict(rows[i].number, args[0], args[1], args[2]),
+                         rows[i].allowed ? SECCOMP_RET_ALLOW : ERRNO(EPERM));
+        kind = NACRE_SECCOMP_NATIVE;
+    }
 }
 
 /* Or the comparison could be looking in the wrong place. */
@@ -372,6 +415,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filter_and_profile_agree),
         cmocka_unit_test(a_browsers_agree_too),
+        cmocka_unit_test(a_browser_has_no_netlink_and_no_packet_filter),
         cmocka_unit_test(
             a_browser_may_make_three_namespaces_and_leave_its_root_and_no_more),
         cmocka_unit_test(a_changed_profile_is_noticed),

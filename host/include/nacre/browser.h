@@ -136,11 +136,13 @@ nacre_browsers_each(const char *state_dir,
                     void *data, struct nacre_error *err);
 
 /* Starts it as a job of the keeper's, which ends with the session, and waits until it is
- * ready; one that runs is left as it is.  As nacre_browser_serve() fails. */
+ * ready; one that runs is left as it is.  `approval`: a token for what serves it, or NULL.
+ * As nacre_browser_serve() fails. */
 struct nacre_keeper_at;
 NACRE_MUST_CHECK enum nacre_status
 nacre_browser_start(const struct nacre_keeper_at *at, const struct nacre_session *session,
-                    struct nacre_browser_info *ret_info, struct nacre_error *err);
+                    const char *approval, struct nacre_browser_info *ret_info,
+                    struct nacre_error *err);
 
 /* Ends it and waits until nothing is left.  NACRE_ERR_NOT_FOUND: there is none. */
 NACRE_MUST_CHECK enum nacre_status nacre_browser_stop(const char *state_dir,

@@ -115,6 +115,28 @@ run "${call[@]}"
 expect_status 126
 expect_err_has "it lies in a directory that a guest sees"
 
+# What serves a browser asks as well as what starts it, and has the word from there: no
+# engine is needed to be refused.
+cat >browser.json5 <<JSON5
+{ agents: { defaults: { workspace: "$PWD/agent", sandbox: {
+  mode: "all", workspaceRoot: "$PWD/boxes", browser: { enabled: true } } } },
+  tools: { sandbox: { tools: { allow: ["browser"], deny: [] } } } }
+JSON5
+export DOCKER_HOST=unix://$PWD/no-engine
+printf 'approvals: {require: [browser], wait_ms: 200}\n' >"$config/host.yaml"
+run browser serve --config browser.json5
+expect_status 126
+expect_err_has "browser waits for a person's word"
+expect_err_has "nobody answered request"
+printf 'approvals: {require: [browser], command: [/bin/sh, -c, "echo >>%s/asked"]}\n' \
+  "$PWD" >"$config/host.yaml"
+run browser start --config browser.json5
+expect_status 126
+expect_err_has "no Docker engine answers"
+[[ $(wc -l <asked) == 1 ]] || fail "asked $(wc -l <asked) times"
+"$NACRE" keeper --quit >/dev/null
+unset DOCKER_HOST
+
 # A misspelt guard is told; nothing runs.
 printf 'approvals: {requires: [ls]}\n' >"$config/host.yaml"
 run "${call[@]}"
