@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,9 @@
 #include "dk_box.h"
 #include "dk_last.h"
 #include "dk_machine.h"
+#include "dk_thread.h"
 #include "nacre/text.h"
+#include "nacre/tree.h"
 
 #define PACK_MS 600000
 #define ENGINE_MS 60000
@@ -249,7 +250,7 @@ static enum nacre_status pack_from(struct making *making, struct dk_box *box,
 
     if (pipe2(making->pipe, O_CLOEXEC) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "an image's disk");
-    if (pthread_create(&exporter, NULL, export, making) != 0)
+    if (!dk_thread_start(&exporter, export, making))
         return nacre_fail(err, NACRE_ERR_MEMORY, "a thread for an image's disk");
     status = run_packer(making, box, err);
     nacre_fd_guard(&making->pipe[0]); /* an exporter that nobody reads would wait */
@@ -298,10 +299,12 @@ static enum nacre_status keep(int dir_fd, const char *name, struct nacre_error *
     return NACRE_OK;
 }
 
+/* With all that whoever packed may have left there: else no other could be made. */
 static void remove_making(int dir_fd)
 {
-    (void)unlinkat(dir_fd, MAKING "/disk", 0);
-    (void)unlinkat(dir_fd, MAKING, AT_REMOVEDIR);
+    struct nacre_error ignored;
+
+    (void)!nacre_tree_remove(dir_fd, MAKING, &ignored);
 }
 
 static enum nacre_status make(struct making *making, int dir_fd, const char *dir_path,
@@ -313,6 +316,7 @@ static enum nacre_status make(struct making *making, int dir_fd, const char *dir
 
     if (status != NACRE_OK)
         return status;
+    making->deadline_ns = dk_within_ms(PACK_MS); /* the wait for the lock was another's */
     make_room(making->site, dir_fd);
     remove_making(dir_fd); /* of a maker that died */
     (void)snprintf(out_path, sizeof(out_path), "%s/" MAKING, dir_path);
@@ -334,7 +338,7 @@ enum nacre_status dk_disk_find(struct dk_site *site, const char *image_id,
 {
     NACRE_AUTO(making_end)
     struct making making = { .site = site, .image_id = image_id, .cancelled = cancelled,
-                             .pipe = { -1, -1 }, .deadline_ns = dk_within_ms(PACK_MS) };
+                             .pipe = { -1, -1 } };
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     char dir_path[NACRE_PATH_MAX], name[96];
     struct stat info;

@@ -1,7 +1,9 @@
 #include "dk_kata.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "nacre/text.h"
 
@@ -54,6 +56,28 @@ const char *dk_kata_runtime(const json_t *info)
     return dk_runtime_best(info, like_kata);
 }
 
+/* An engine writes "6.18-rc1" as "6.18.0-rc1". */
+static bool is_release(const char *said, const char *release)
+{
+    char longer[sizeof(((struct utsname *)0)->release) + 8];
+    int used = 0;
+
+    (void)sscanf(release, "%*u.%*u%n", &used);
+    (void)snprintf(longer, sizeof(longer), "%.*s.0%s", used, release, release + used);
+    return strcmp(said, release) == 0 ||
+           (release[used] != '.' && strcmp(said, longer) == 0);
+}
+
+/* Elsewhere each kernel's boot id is another than ours, the engine's own too: an alias of
+ * runc would pass for a machine. */
+static bool is_engine_here(const struct dk_site *site)
+{
+    struct utsname ours;
+
+    return site->boot_id[0] && uname(&ours) == 0 &&
+           is_release(dk_runtime_says(site->info, "KernelVersion"), ours.release);
+}
+
 enum nacre_status dk_kata_prove(const struct dk_site *site, const struct nt_box *box,
                                 const char *runtime, struct nacre_error *err)
 {
@@ -64,6 +88,12 @@ enum nacre_status dk_kata_prove(const struct dk_site *site, const struct nt_box 
     if (status != NACRE_OK)
         return status;
     (void)nacre_text_shown(shown, runtime);
+    if (!is_engine_here(site))
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "the engine's runtime '%s' can't be proved to be a machine's: "
+                          "the engine is on another kernel than nacre; run nacre where "
+                          "the engine is",
+                          shown);
     if (dk_runtime_answers(box, DK_SENTRY))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine's runtime '%s' is not a machine's: the kernel "

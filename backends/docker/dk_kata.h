@@ -17,7 +17,8 @@ const char *dk_kata_runtime(const json_t *info);
 extern const char *const dk_kata_questions[];
 
 /* NACRE_ERR_UNAVAILABLE: the kernel inside is the host's or gVisor's, or has no virtio
- * bus.  That it is another kernel alone proves nothing: gVisor's is one too. */
+ * bus; or the engine is elsewhere.  That it is another kernel alone proves nothing:
+ * gVisor's is one too. */
 NACRE_MUST_CHECK enum nacre_status dk_kata_prove(const struct dk_site *site,
                                                  const struct nt_box *box,
                                                  const char *runtime,

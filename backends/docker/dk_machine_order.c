@@ -112,6 +112,22 @@ static void covers(struct making *making)
                                             .target = plan->denied_root[i], .text = "" });
 }
 
+static bool is_target(const struct dk_machine_order *order, const char *path)
+{
+    for (uint64_t i = 0; i < order->machine.mount_count; i++)
+        if (strcmp(order->mounts[i].target, path) == 0)
+            return true;
+    return false;
+}
+
+/* What is denied stays covered. */
+static void file(struct making *making, const char *target, const char *text)
+{
+    if (!is_target(making->order, "/etc") && !is_target(making->order, target))
+        add(making, (struct machine_mount){ .kind = MACHINE_MOUNT_FILE, .target = target,
+                                            .text = text });
+}
+
 /* As an engine makes them for a container. */
 static void files(struct making *making, struct nacre_error *err)
 {
@@ -123,19 +139,19 @@ static void files(struct making *making, struct nacre_error *err)
     making->failed |= nt_door_names_make(plan, &names, err) != NACRE_OK;
     if (asprintf(&hosts, HOSTS "%s", door && names.hosts ? names.hosts : "") < 0)
         hosts = NULL;
-    add(making, (struct machine_mount){ .kind = MACHINE_MOUNT_FILE,
-                                        .target = "/etc/hosts",
-                                        .text = keep(making, hosts) });
-    add(making, (struct machine_mount){ .kind = MACHINE_MOUNT_FILE,
-                                        .target = "/etc/resolv.conf",
-                                        .text = door ? RESOLVER : "" });
+    file(making, "/etc/hosts", keep(making, hosts));
+    file(making, "/etc/resolv.conf", door ? RESOLVER : "");
 }
 
-/* Outer before inner; what is at one place stays as it was put there. */
+/* Outer before inner; at one place a cover lies above what it covers. */
 static int by_target(const void *a, const void *b)
 {
-    return strcmp(((const struct machine_mount *)a)->target,
-                  ((const struct machine_mount *)b)->target);
+    const struct machine_mount *one = a, *other = b;
+    int order = strcmp(one->target, other->target);
+
+    if (order == 0)
+        order = (int)other->writable - (int)one->writable;
+    return order ? order : (int)one->kind - (int)other->kind;
 }
 
 static size_t most_mounts(const struct dk_parts *inside)
@@ -149,14 +165,6 @@ static size_t most_mounts(const struct dk_parts *inside)
     for (uint32_t i = 0; i < plan->mount_count; i++)
         count += plan->mounts[i].denied_count;
     return count;
-}
-
-static bool is_target(const struct dk_machine_order *order, const char *path)
-{
-    for (uint64_t i = 0; i < order->machine.mount_count; i++)
-        if (strcmp(order->mounts[i].target, path) == 0)
-            return true;
-    return false;
 }
 
 enum nacre_status dk_machine_order_make(const struct dk_parts *inside,
@@ -175,8 +183,7 @@ enum nacre_status dk_machine_order_make(const struct dk_parts *inside,
     shares(&making);
     tmpfs(&making);
     covers(&making);
-    if (!is_target(&order, "/etc"))
-        files(&making, err);
+    files(&making, err);
     if (making.failed)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a machine's order");
     qsort(order.mounts, order.machine.mount_count, sizeof(*order.mounts), by_target);

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "dk_last.h"
+#include "dk_thread.h"
 #include "nacre/clock.h"
 
 /* Longer than any machine is wanted; it ends by being cancelled. */
@@ -137,7 +137,7 @@ static enum nacre_status start(struct dk_vm *vm, struct nt_stream *ret_stream,
     status = nt_stream_fd(ends[0], ret_stream, err);
     if (status != NACRE_OK)
         return status;
-    if (pthread_create(&vm->thread, NULL, attend, vm) != 0) {
+    if (!dk_thread_start(&vm->thread, attend, vm)) {
         ret_stream->ops->close(ret_stream->stream);
         return nacre_fail(err, NACRE_ERR_MEMORY, "a thread for a machine");
     }

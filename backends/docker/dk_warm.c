@@ -1,13 +1,13 @@
 #include "dk_warm.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "dk_thread.h"
 #include "nacre/text.h"
 
 #define BEAT_S 1
@@ -180,17 +180,10 @@ static void *beat(void *data)
     return NULL;
 }
 
-/* Signals are for the threads of the program that we are part of. */
 static bool start_beats(struct dk_warm *warm)
 {
-    sigset_t all, old;
-
-    if (warm->has_beats)
-        return true;
-    (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &old);
-    warm->has_beats = pthread_create(&warm->beats, NULL, beat, warm) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (!warm->has_beats)
+        warm->has_beats = dk_thread_start(&warm->beats, beat, warm);
     return warm->has_beats;
 }
 

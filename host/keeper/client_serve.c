@@ -168,13 +168,15 @@ static enum nacre_status read_order(const struct nacre_keeper_options *options,
     return status == NACRE_OK ? judge_order(options, order, json, err) : status;
 }
 
-/* Select has done this in the client; but features are this process's. */
+/* Select has done this in the client; but features are this process's.  What the client
+ * waived is not in the plan any more, and what it takes for enforced can't be waived here:
+ * its result would not say so. */
 static enum nacre_status check_features(struct nacre_executor *executor,
                                         const struct nacre_plan *plan,
                                         struct nacre_error *err)
 {
     executor->ops->probe(executor, plan->required);
-    if (plan->required & ~plan->waivable & ~atomic_load(&executor->features))
+    if (plan->required & ~atomic_load(&executor->features))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine can't be reached, or can't enforce any more what "
                           "it could: see nacre backends");

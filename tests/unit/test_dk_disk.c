@@ -83,6 +83,7 @@ static bool is_squashfs(const char *path)
 static void a_disk_is_made_once_and_kept(void **state)
 {
     char path[NACRE_PATH_MAX], again[NACRE_PATH_MAX], other[NACRE_PATH_MAX + 160];
+    char left[NACRE_PATH_MAX + 160];
     struct stat first, second;
 
     NEEDS_MACHINES();
@@ -105,6 +106,8 @@ static void a_disk_is_made_once_and_kept(void **state)
     put(other, 0444);
     (void)snprintf(again, sizeof(again), "%s/machines/making", jail.state);
     assert_int_equal(mkdir(again, 0700), 0);
+    (void)snprintf(left, sizeof(left), "%s/left", again);
+    put(left, 0600);
     find(path, &second);
     assert_true(is_squashfs(path));
     assert_int_not_equal(access(other, F_OK), 0);

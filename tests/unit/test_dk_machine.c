@@ -251,6 +251,32 @@ static void init_is_told_all_that_it_makes_outer_before_inner(void **state)
     }
 }
 
+/* Denied, though a tmpfs or a file of nacre's own is there. */
+static void what_is_denied_lies_above_all_else(void **state)
+{
+    char *of_root[] = { (char[]){ "/run" }, (char[]){ "/etc/hosts" }, NULL };
+    struct nacre_plan plan = plan_of();
+    struct dk_parts inside = parts_of(&plan);
+    NACRE_AUTO(dk_machine_order_clear) struct dk_machine_order order = { 0 };
+    const struct machine_mount *last_at_run = NULL;
+    struct nacre_error err;
+
+    (void)state;
+    plan.denied_root = of_root;
+    plan.denied_root_count = 2;
+    assert_int_equal(dk_machine_order_make(&inside, &order, &err), NACRE_OK);
+    for (uint64_t i = 0; i < order.machine.mount_count; i++) {
+        const struct machine_mount *mount = &order.machine.mounts[i];
+
+        if (strcmp(mount->target, "/etc/hosts") == 0)
+            assert_int_equal(mount->kind, MACHINE_MOUNT_COVER);
+        if (strcmp(mount->target, "/run") == 0)
+            last_at_run = mount;
+    }
+    assert_non_null(last_at_run);
+    assert_int_equal(last_at_run->kind, MACHINE_MOUNT_COVER);
+}
+
 /* Whatever changes what the machine is, and not what a command is given. */
 static void another_machine_has_another_digest(void **state)
 {
@@ -379,6 +405,7 @@ int main(void)
         cmocka_unit_test(qemu_is_told_of_nothing_that_was_not_planned),
         cmocka_unit_test(with_kvm_the_processor_is_the_hosts),
         cmocka_unit_test(init_is_told_all_that_it_makes_outer_before_inner),
+        cmocka_unit_test(what_is_denied_lies_above_all_else),
         cmocka_unit_test(another_machine_has_another_digest),
         cmocka_unit_test(names_lose_the_lead_that_they_have_around_it),
         cmocka_unit_test(what_no_machine_can_be_shown_is_refused),

@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <signal.h>
 #include <sys/socket.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "dk_kata.h"
+#include "dk_thread.h"
 #include "dk_vm.h"
 #include "fake_init.h"
 
@@ -97,28 +100,64 @@ static const struct {
       "has no virtio bus" },
 };
 
+static enum nacre_status prove(const struct dk_site *site,
+                               const struct fake_answer *answers, struct nacre_error *err)
+{
+    struct fake_init fake = { .script = answer, .answers = answers };
+    NACRE_AUTO(nt_box_guard) struct nt_box *box = NULL;
+    struct nt_stream stream;
+    enum nacre_status status;
+
+    assert_int_equal(nt_stream_fd(fake_init_start(&fake), &stream, err), NACRE_OK);
+    assert_int_equal(nt_box_open(&stream, &asks, dk_within_ms(SOON_MS), NULL, &box, err),
+                     NACRE_OK);
+    status = dk_kata_prove(site, box, "kata", err);
+    nt_box_free(nt_box_take(&box));
+    fake_init_join(&fake);
+    return status;
+}
+
+/* What an engine on this machine says. */
+static json_t *info_of_ours(void)
+{
+    struct utsname ours;
+
+    assert_int_equal(uname(&ours), 0);
+    return json_pack("{s:s}", "KernelVersion", ours.release);
+}
+
 static void a_machine_is_proved_from_inside(void **state)
 {
-    const struct dk_site site = { .boot_id = "ours" };
+    NACRE_AUTO(dk_json_guard) json_t *info = info_of_ours();
+    const struct dk_site site = { .boot_id = "ours", .info = info };
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(proofs); i++) {
-        struct fake_init fake = { .script = answer, .answers = proofs[i].answers };
-        NACRE_AUTO(nt_box_guard) struct nt_box *box = NULL;
-        struct nt_stream stream;
         struct nacre_error err;
-        enum nacre_status status;
+        enum nacre_status status = prove(&site, proofs[i].answers, &err);
 
-        assert_int_equal(nt_stream_fd(fake_init_start(&fake), &stream, &err), NACRE_OK);
-        assert_int_equal(nt_box_open(&stream, &asks, dk_within_ms(SOON_MS), NULL, &box,
-                                     &err),
-                         NACRE_OK);
-        status = dk_kata_prove(&site, box, "kata", &err);
         assert_int_equal(status, proofs[i].says ? NACRE_ERR_UNAVAILABLE : NACRE_OK);
         if (proofs[i].says && !strstr(err.text, proofs[i].says))
             fail_msg("proof %zu: %s", i, err.text);
-        nt_box_free(nt_box_take(&box));
-        fake_init_join(&fake);
+    }
+}
+
+/* There an alias of runc has another boot id than ours, and often a virtio bus. */
+static void of_an_engine_elsewhere_nothing_is_proved(void **state)
+{
+    NACRE_AUTO(dk_json_guard) json_t *ours = info_of_ours();
+    NACRE_AUTO(dk_json_guard) json_t *other = json_pack("{s:s}", "KernelVersion", "2.6.1");
+    const struct dk_site sites[] = { { .boot_id = "ours", .info = other },
+                                     { .boot_id = "ours" },
+                                     { .boot_id = "", .info = ours } };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(sites); i++) {
+        struct nacre_error err;
+
+        assert_int_equal(prove(&sites[i], proofs[0].answers, &err),
+                         NACRE_ERR_UNAVAILABLE);
+        assert_non_null(strstr(err.text, "the engine is on another kernel"));
     }
 }
 
@@ -279,14 +318,38 @@ static void the_word_of_the_init_inside_comes_through(void **state)
     assert_non_null(strstr(err.text, "there is no disk"));
 }
 
+/* ---- who looks after it ---- */
+
+static void *see_signals(void *data)
+{
+    (void)pthread_sigmask(SIG_SETMASK, NULL, data);
+    return NULL;
+}
+
+static void signals_are_for_the_threads_of_the_embedder(void **state)
+{
+    sigset_t theirs, ours;
+    pthread_t thread;
+
+    (void)state;
+    (void)sigemptyset(&theirs);
+    assert_true(dk_thread_start(&thread, see_signals, &theirs));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(sigismember(&theirs, SIGINT) && sigismember(&theirs, SIGTERM));
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &ours), 0);
+    assert_false(sigismember(&ours, SIGINT));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_runtime_that_is_most_like_kata_is_taken),
         cmocka_unit_test(a_machine_is_proved_from_inside),
+        cmocka_unit_test(of_an_engine_elsewhere_nothing_is_proved),
         cmocka_unit_test(why_a_machine_did_not_come_up_is_told),
         cmocka_unit_test(one_that_says_nothing_is_waited_for_and_ended),
         cmocka_unit_test(the_word_of_the_init_inside_comes_through),
+        cmocka_unit_test(signals_are_for_the_threads_of_the_embedder),
     };
 
     return cmocka_run_group_tests_name("dk_vm", tests, NULL, NULL);

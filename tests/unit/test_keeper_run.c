@@ -440,6 +440,10 @@ static void an_order_that_is_none_starts_nothing(void **state)
     plan->level = NACRE_LEVEL_CONTAINER;
     plan->required |= NACRE_FEATURE_CPUS;
     assert_refused(order_of(say), "can't enforce any more");
+    /* The client believes that it holds, and would tell so. */
+    plan->waivable |= NACRE_FEATURE_CPUS;
+    assert_refused(order_of(say), "can't enforce any more");
+    plan->waivable &= ~(uint64_t)NACRE_FEATURE_CPUS;
     plan->required &= ~(uint32_t)NACRE_FEATURE_CPUS;
     free(plan->scope_key);
     memset(long_key, 'k', sizeof(long_key) - 1);
