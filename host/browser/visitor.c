@@ -260,7 +260,7 @@ static struct token_visit visit_of(const struct visitor *visitor)
 }
 
 /* The page is the sandbox's, and runs in a browser of the host: it may load and reach
- * nothing but itself. */
+ * nothing but itself, and neither opens a window nor puts down a file. */
 static bool confirm_file(const struct visitor *visitor, const struct answer *told)
 {
     const struct io io = within(visitor, FILE_MS);
@@ -272,7 +272,8 @@ static bool confirm_file(const struct visitor *visitor, const struct answer *tol
         "X-Content-Type-Options: nosniff\r\nCross-Origin-Resource-Policy: same-origin\r\n"
         "Content-Security-Policy: default-src 'self' data: blob:; script-src 'self' "
         "'unsafe-inline'; style-src 'self' 'unsafe-inline'; connect-src 'self' ws://%s; "
-        "frame-ancestors 'none'; form-action 'none'; base-uri 'none'\r\n\r\n",
+        "frame-ancestors 'none'; form-action 'none'; base-uri 'none'; "
+        "sandbox allow-scripts allow-same-origin\r\n\r\n",
         told->length, told->type[0] ? told->type : "application/octet-stream",
         visitor->route.host);
 

@@ -467,6 +467,7 @@ static void the_screen_is_one_visitors(void **state)
     assert_null(strstr(text, "and more"));
     assert_null(strstr(text, "Set-Cookie"));
     assert_non_null(strstr(text, "Content-Security-Policy: default-src 'self'"));
+    assert_non_null(strstr(text, "; sandbox allow-scripts allow-same-origin\r\n"));
     assert_non_null(strstr(world.asked, "GET /vnc.html HTTP"));
     /* and one socket */
     (void)snprintf(page, sizeof(page), "/%s/websockify", visit_path);
