@@ -342,6 +342,19 @@ static enum nacre_status write_whole(const char *path, const struct nacre_buf *p
     return err->status;
 }
 
+/* Before anything is loaded: what is no file would be replaced by one. */
+static enum nacre_status check_place(const char *path, struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+    struct stat info;
+
+    if (lstat(path, &info) != 0 || S_ISREG(info.st_mode))
+        return NACRE_OK;
+    return nacre_fail(err, NACRE_ERR_USAGE,
+                      "'%s' is a link, a directory or a device: name a file",
+                      nacre_text_shown(shown, path));
+}
+
 static enum nacre_status picture(struct asked *asked, const char *page,
                                  struct nacre_buf *png, int *ret_page_status,
                                  struct nacre_error *err)
@@ -367,8 +380,10 @@ static int screenshot(struct asked *asked)
     const char *page = asked->args->operands[1], *file = asked->args->operands[2];
     struct nacre_error err;
     int page_status = 0;
-    enum nacre_status status = picture(asked, page, &png, &page_status, &err);
+    enum nacre_status status = check_place(file, &err);
 
+    if (status == NACRE_OK)
+        status = picture(asked, page, &png, &page_status, &err);
     if (status == NACRE_OK)
         status = write_whole(file, &png, &err);
     if (status != NACRE_OK)

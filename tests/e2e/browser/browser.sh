@@ -156,6 +156,11 @@ expect_status 0
 expect_err_has "status 403"
 run browser screenshot --config on.json5 file:///etc/passwd no.png
 expect_status 125
+ln -s own.png link
+run browser screenshot --config on.json5 http://four.example.com/files/page.html link
+expect_status 125
+expect_err_has "'link' is a link, a directory or a device: name a file"
+[[ -L link ]] || fail "the link was replaced"
 is "a picture of what was refused" "$(ls no.png* 2>/dev/null)" ""
 
 # ---- its end ----
