@@ -21,8 +21,8 @@ bool io_write(const struct io *io, int fd, const void *bytes, size_t count);
 
 /* Both ways until both have ended, one breaks or `stop_fd` says so; `first` goes to `b`
  * ahead of what `a` sends.  Of the deadline nothing is taken: a connection may idle, but
- * what can't be delivered for IO_STALL_MS ends it.  Once `a` has ended, `b` serves nobody:
- * it may say what is left, and not be silent for IO_LAST_MS. */
+ * what can't be delivered for IO_STALL_MS ends it.  Once `a` has ended, `b` serves
+ * nobody: it may say what is left, and not be silent for IO_LAST_MS. */
 #define IO_STALL_MS 600000
 #define IO_LAST_MS 1000
 #define IO_FIRST_MAX 32768

@@ -136,8 +136,8 @@ nacre_browsers_each(const char *state_dir,
                     void *data, struct nacre_error *err);
 
 /* Starts it as a job of the keeper's, which ends with the session, and waits until it is
- * ready; one that runs is left as it is.  `approval`: a token for what serves it, or NULL.
- * As nacre_browser_serve() fails. */
+ * ready; one that runs is left as it is.  `approval`: a token for what serves it, or
+ * NULL.  As nacre_browser_serve() fails. */
 struct nacre_keeper_at;
 NACRE_MUST_CHECK enum nacre_status
 nacre_browser_start(const struct nacre_keeper_at *at, const struct nacre_session *session,
