@@ -39,7 +39,7 @@ static const struct cli_option options[OPT_COUNT] = {
                       .max = 600000,
                       .help = "for screenshot: how long the page may take (30000)" },
     [OPT_APPROVAL] = { "--approval", .kind = CLI_TEXT, .value = "TOKEN",
-                       .help = "a person's word for starting it, where one is needed" },
+                       .help = "a person's word for it, where one is needed" },
 };
 
 static const char *const words[] = { "start", "stop", "url", "list", "screenshot",
@@ -157,9 +157,10 @@ static enum nacre_status start_it(const struct asked *asked,
     char token[NACRE_APPROVAL_TOKEN];
     enum nacre_status status = approve(asked, asked->engine, browser, token, err);
 
-    return status == NACRE_OK ? nacre_browser_start(&at, asked->session.session,
-                                                    token[0] ? token : NULL, ret_info, err)
-                              : status;
+    if (status != NACRE_OK)
+        return status;
+    return nacre_browser_start(&at, asked->session.session, token[0] ? token : NULL,
+                               ret_info, err);
 }
 
 /* Started where the configuration lets it start by itself. */
@@ -274,6 +275,26 @@ static int stop(struct asked *asked)
     return 0;
 }
 
+/* One that nacre has not started: what is done with it is asked about, each time. */
+static enum nacre_status approve_other(const struct asked *asked, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
+    const char *const *operands = asked->args->operands;
+    const char *page = asked->args->operand_count > 1 ? operands[1] : NULL;
+    const char *const argv[] = { "nacre", "browser", operands[0], asked->url, page, NULL };
+    const struct nacre_request request = { .input_fd = -1 };
+    struct nacre_approval approval;
+    enum nacre_status status = nacre_tool_command(argv, &tool, err);
+
+    /* Whether it may be driven without a sandbox is the gate's own line. */
+    return status == NACRE_OK
+               ? cli_session_approve(&asked->session, asked->engine,
+                                     asked->session.session->files, tool, "browser",
+                                     &request, asked->args->values[OPT_APPROVAL].text,
+                                     &approval, err)
+               : status;
+}
+
 /* A URL of the target's: of the sandbox's browser a fresh one. */
 static enum nacre_status get_url(const struct asked *asked, enum nacre_browser_url kind,
                                  char ret_url[NACRE_URL_BYTES_MAX],
@@ -283,7 +304,7 @@ static enum nacre_status get_url(const struct asked *asked, enum nacre_browser_u
 
     if (asked->url) {
         (void)snprintf(ret_url, NACRE_URL_BYTES_MAX, "%s", asked->url);
-        return NACRE_OK;
+        return approve_other(asked, err);
     }
     status = ensure(asked, err);
     return status == NACRE_OK ? nacre_browser_url(nacre_engine_state_dir(asked->engine),

@@ -136,6 +136,18 @@ expect_err_has "no Docker engine answers"
 [[ $(wc -l <asked) == 1 ]] || fail "asked $(wc -l <asked) times"
 "$NACRE" keeper --quit >/dev/null
 unset DOCKER_HOST
+# The host's own browser is not started, and asked about all the same.
+sed -i 's/enabled: true/&, allowHostControl: true/' browser.json5
+printf 'approvals: {require: [browser], wait_ms: 200}\n' >"$config/host.yaml"
+run browser screenshot --config browser.json5 --target host http://a.example/ shot.png
+expect_status 126
+expect_err_has "nobody answered request"
+run approvals
+expect_out_has '"screenshot","http://127.0.0.1:9222","http://a.example/"'
+rm "$config/host.yaml"
+run browser url --config browser.json5 --target host
+expect_status 0
+expect_out http://127.0.0.1:9222
 
 # A misspelt guard is told; nothing runs.
 printf 'approvals: {requires: [ls]}\n' >"$config/host.yaml"
