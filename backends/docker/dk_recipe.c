@@ -75,6 +75,7 @@
     LINE("{\\\"EncryptedClientHelloEnabled\\\": false,"                                \
          " \\\"DnsOverHttpsMode\\\": \\\"off\\\","                                     \
          " \\\"ComponentUpdatesEnabled\\\": false,"                                    \
+         " \\\"WebRtcIPHandling\\\": \\\"disable_non_proxied_udp\\\","                \
          " \\\"MetricsReportingEnabled\\\": false}")
 
 /*
