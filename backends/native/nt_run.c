@@ -113,16 +113,21 @@ static void end_if_disturbed(struct call *call)
         kill_it(call, NT_KILL_DISTURBED, SIGKILL, reason);
 }
 
+/* By which signal; 0: nobody has. */
+static int cancelled_by(const struct nt_command *command)
+{
+    const _Atomic int *all = command->cancelled, *this = command->request->cancelled;
+    int number = all ? atomic_load(all) : 0;
+
+    return number == 0 && this ? atomic_load(this) : number;
+}
+
 static void look_around(struct call *call)
 {
-    const _Atomic int *all = call->command->cancelled;
-    const _Atomic int *this = call->command->request->cancelled;
-    int number = all ? atomic_load(all) : 0;
+    int number = cancelled_by(call->command);
     uint64_t now = nacre_clock_ns();
 
     nt_wire_beat(call->box, now);
-    if (number == 0 && this)
-        number = atomic_load(this);
     if (number != 0)
         kill_it(call, NT_KILL_CANCELLED, number, "cancelled");
     if (now >= call->disturbed_ns) {
@@ -569,12 +574,18 @@ enum nacre_status nt_box_run(struct nt_box *box, const struct nt_command *comman
 {
     NACRE_AUTO(nacre_fd_guard) int wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct call call = { .box = box, .command = command, .result = result };
+    int number = cancelled_by(command);
     enum nacre_status status;
 
     if (wake_fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't watch over a command");
     call.run.wake_fd = wake_fd;
     prepare(&call);
+    /* While its sandbox was made, which may take minutes: it shall not even begin. */
+    if (number != 0) {
+        nt_result_killed(NT_KILL_CANCELLED, number, "cancelled", result);
+        return NACRE_OK;
+    }
     status = begin(&call, err);
     if (status != NACRE_OK)
         return status;

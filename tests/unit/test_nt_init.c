@@ -194,17 +194,28 @@ static void a_flood_is_cut_and_the_box_lives_on(void **state)
     assert_true(output_is(&result.output, "still here\n"));
 }
 
+static void cancel(void *data, int stream, const char *bytes, size_t count)
+{
+    (void)stream;
+    (void)bytes;
+    (void)count;
+    atomic_store((_Atomic int *)data, SIGINT);
+}
+
 static void deadlines_and_cancelling_end_a_command(void **state)
 {
-    const char *const words_of[4] = { "/bin/sleep", "60", NULL };
-    struct nt_command command = shell_of(words_of, &no_input);
-    const _Atomic int cancelled = SIGINT;
+    _Atomic int cancelled = 0;
+    const char *const words_of[4] = { "/bin/sh", "-c", "echo begun; sleep 60", NULL };
+    const struct nacre_request request = { .input_fd = -1, .on_output = cancel,
+                                           .on_output_data = &cancelled };
+    struct nt_command command = shell_of(words_of, &request);
 
     (void)state;
     command.start.wall_ms_max = 50;
     assert_int_equal(run(box, &command), NACRE_OK);
     assert_int_equal(result.outcome, NACRE_OUTCOME_TIMED_OUT);
     command.start.wall_ms_max = 60000;
+    atomic_store(&cancelled, 0);
     command.cancelled = &cancelled;
     assert_int_equal(run(box, &command), NACRE_OK);
     assert_int_equal(result.outcome, NACRE_OUTCOME_KILLED);

@@ -380,6 +380,33 @@ static void a_cancelled_command_is_killed_by_that_signal(void **state)
     assert_int_equal(fake.kills, 1);
 }
 
+/* Waits for a command, which must not come. */
+static void unused(struct fake_init *self)
+{
+    bool *started = self->data;
+    uint8_t id[FRAME_ID];
+
+    (void)fake_init_report(self);
+    *started = fake_init_await_start(self, id, NULL);
+}
+
+static void one_that_was_cancelled_before_never_begins(void **state)
+{
+    bool started = true;
+    struct nt_box *box = opened(unused, &started);
+    const _Atomic int cancelled = SIGTERM;
+    const struct nacre_request request = { .input_fd = -1, .cancelled = &cancelled };
+    const struct nt_command command = command_of(&request);
+
+    (void)state;
+    assert_int_equal(run(box, &command), NACRE_OK);
+    assert_int_equal(result.outcome, NACRE_OUTCOME_KILLED);
+    assert_int_equal(result.signal, SIGTERM);
+    assert_false(nt_box_is_spent(box));
+    closed(box);
+    assert_false(started);
+}
+
 static bool third_time(void *data, char *reason, size_t size)
 {
     int *asked = data;
@@ -435,13 +462,16 @@ static void an_init_that_does_not_kill_costs_the_box(void **state)
     bool obeys = false;
     struct nt_box *box = opened(running, &obeys);
     struct nt_command command = command_of(&no_input);
-    const _Atomic int cancelled = SIGINT;
+    _Atomic int cancelled = 0;
+    pthread_t thread;
 
     (void)state;
     command.cancelled = &cancelled;
+    assert_int_equal(pthread_create(&thread, NULL, cancel_soon, &cancelled), 0);
     assert_int_equal(run(box, &command), NACRE_OK);
+    (void)pthread_join(thread, NULL);
     assert_int_equal(result.outcome, NACRE_OUTCOME_KILLED);
-    assert_int_equal(result.signal, SIGINT);
+    assert_int_equal(result.signal, SIGTERM);
     assert_true(nt_box_is_spent(box));
     closed(box);
 }
@@ -619,6 +649,7 @@ int main(void)
         cmocka_unit_test(input_that_does_not_come_holds_nothing_up),
         cmocka_unit_test(a_command_that_is_refused_reads_nothing),
         cmocka_unit_test(a_cancelled_command_is_killed_by_that_signal),
+        cmocka_unit_test(one_that_was_cancelled_before_never_begins),
         cmocka_unit_test(a_disturbed_command_is_killed_with_the_reason),
         cmocka_unit_test(what_a_disturbed_command_said_goes_nowhere),
         cmocka_unit_test(an_init_that_does_not_kill_costs_the_box),
