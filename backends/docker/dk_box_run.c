@@ -8,6 +8,7 @@
 
 #include "dk_box_made.h"
 #include "dk_gvisor.h"
+#include "dk_machine.h"
 #include "nt_door.h"
 #include "nt_start.h"
 
@@ -191,10 +192,14 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
 static bool is_disturbed(void *data, char *reason, size_t size)
 {
     struct dk_box *box = data;
+    bool changed;
 
     if (box->group)
         (void)dk_group_kills(box->group);
-    return nt_masks_changed(box->parts.binds.masks, reason, size);
+    changed = nt_masks_changed(box->parts.binds.masks, reason, size);
+    if (changed && box->vm)
+        dk_machine_drop_lead(reason);
+    return changed;
 }
 
 enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,

@@ -187,6 +187,15 @@ static char *inner_name(const char *target)
     return strdup(target + strlen(DK_MACHINE_SHARES));
 }
 
+void dk_machine_drop_lead(char *text)
+{
+    size_t length = strlen(DK_MACHINE_SHARES);
+    char *at;
+
+    while ((at = strstr(text, DK_MACHINE_SHARES)))
+        memmove(at, at + length, strlen(at + length) + 1);
+}
+
 enum nacre_status dk_machine_binds(const struct dk_binds *around,
                                    struct dk_binds *ret_inside, struct nacre_error *err)
 {

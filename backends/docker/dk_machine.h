@@ -42,6 +42,9 @@ NACRE_MUST_CHECK enum nacre_status dk_machine_binds(const struct dk_binds *aroun
                                                     struct dk_binds *ret_inside,
                                                     struct nacre_error *err);
 
+/* The same in words for people: the policy knows nothing of the lead. */
+void dk_machine_drop_lead(char *text);
+
 /* QEMU's command line. */
 struct dk_machine_words {
     char **items; /* NULL-terminated */

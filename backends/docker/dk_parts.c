@@ -246,14 +246,10 @@ static enum nacre_status open_inside(const struct dk_parts_input *input,
     return status;
 }
 
-/* Names have a lead around a machine that its policy knows nothing of. */
 static enum nacre_status without_lead(enum nacre_status status, struct nacre_error *err)
 {
-    size_t length = strlen(DK_MACHINE_SHARES);
-    char *at;
-
-    while (status != NACRE_OK && (at = strstr(err->text, DK_MACHINE_SHARES)))
-        memmove(at, at + length, strlen(at + length) + 1);
+    if (status != NACRE_OK)
+        dk_machine_drop_lead(err->text);
     return status;
 }
 

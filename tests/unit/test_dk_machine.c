@@ -324,9 +324,12 @@ static void names_lose_the_lead_that_they_have_around_it(void **state)
     const struct dk_binds around = { .mounts = opened, .covered = covered,
                                      .covered_count = 1 };
     NACRE_AUTO(dk_binds_clear) struct dk_binds inside = { 0 };
+    char words[] = "the denied path " DK_MACHINE_SHARES "/w/.env changed";
     struct nacre_error err;
 
     (void)state;
+    dk_machine_drop_lead(words);
+    assert_string_equal(words, "the denied path /w/.env changed");
     assert_int_equal(dk_machine_binds(&around, &inside, &err), NACRE_OK);
     assert_int_equal(inside.count, 1);
     assert_string_equal(inside.items[0].target, "/w");
