@@ -169,8 +169,8 @@ static enum nacre_status read_order(const struct nacre_keeper_options *options,
 }
 
 /* Select has done this in the client; but features are this process's.  What the client
- * waived is not in the plan any more, and what it takes for enforced can't be waived here:
- * its result would not say so. */
+ * waived is not in the plan any more, and what it takes for enforced can't be waived
+ * here: its result would not say so. */
 static enum nacre_status check_features(struct nacre_executor *executor,
                                         const struct nacre_plan *plan,
                                         struct nacre_error *err)
