@@ -137,9 +137,11 @@ denied_paths_stay_denied() {
   in_machine sh -c 'cat .env way/key; chmod 777 .env; mv way else; mv .env x
     rm -rf .env way; ln .env hard; ln -s .env soft; cat soft; echo x >later; mkdir later
     echo mine >free; cp way/key copy; cat /proc/self/root/workspace/.env
-    cat ../workspace/./way/../.env; cat out; ls -a /workspace/out/; cat /etc/group'
+    cat ../workspace/./way/../.env; cat out; ls -a /workspace/out/; cat /etc/group
+    cat /etc/hosts'
   expect_out_lacks TOP-SECRET
   expect_out_lacks nogroup
+  expect_out_lacks localhost
   is "what was kept" "$(cat work/.env work/way/key)" "TOP-SECRET
 TOP-SECRET"
   is "what was allowed" "$(cat work/free)" mine
@@ -201,7 +203,7 @@ D01_the_walls_of_one_machine() {
   fi
   echo OTHER-DISK >fixed/below/file
   vm '!/workspace/.env' '!/workspace/way/key' '!/workspace/later' '!/etc/group' \
-    /fixed:ro memory_mb=64 max_processes=40 timeout_ms=8000
+    '!/etc/hosts' /fixed:ro memory_mb=64 max_processes=40 timeout_ms=8000
   boxed() {
     run run --policy p.yaml --image nacre-test-busybox --workspace work \
       --mount "/fixed=$PWD/fixed" "$@"
