@@ -262,7 +262,7 @@ static enum nacre_status enter(struct serving *serving, struct nacre_error *err)
 
     nacre_browser_request(serving->session, &serving->browser, request);
     request->refused =
-        nacre_run_is_refused(serving->engine, serving->browser.policy, request);
+        nacre_run_is_refused(serving->engine, serving->browser.policy, NULL, request);
     return request->refused
                ? NACRE_OK
                : nacre_session_open(serving->session, &options, &serving->hold, err);

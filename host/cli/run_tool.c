@@ -386,7 +386,8 @@ static enum nacre_status enter(const struct cli_args *args,
                                  &run->approval, err);
     if (status == NACRE_OK)
         status = nacre_session_enter(run->session.session, run->engine, run->policy,
-                                     out_of_turn, NULL, request, &run->session.hold, err);
+                                     run->tool, out_of_turn, NULL, request,
+                                     &run->session.hold, err);
     if (status == NACRE_OK && run->approval.verdict == NACRE_APPROVAL_APPROVED)
         request->approver = run->approval.approver;
     return status;

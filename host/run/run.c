@@ -236,6 +236,7 @@ static enum nacre_status choose(struct nacre_engine *engine,
 }
 
 bool nacre_run_is_refused(struct nacre_engine *engine, const struct nacre_policy *policy,
+                          const struct nacre_tool *tool,
                           const struct nacre_request *request)
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
@@ -244,6 +245,8 @@ bool nacre_run_is_refused(struct nacre_engine *engine, const struct nacre_policy
     struct nacre_error err;
     enum nacre_status status = nacre_result_new(&denials, &err);
 
+    if (status == NACRE_OK && tool)
+        status = nacre_decide(policy, tool, request, denials, &err);
     if (status == NACRE_OK)
         status = choose(engine, policy, request, &plan, &executor, denials, &err);
     nacre_plans_put(engine->plans, plan);

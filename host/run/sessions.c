@@ -328,7 +328,8 @@ static void strip_request(const struct nacre_session *session,
 enum nacre_status nacre_session_enter(const struct nacre_session *session,
                                       struct nacre_engine *engine,
                                       const struct nacre_policy *policy,
-                                      bool out_of_turn, const _Atomic int *cancelled,
+                                      const struct nacre_tool *tool, bool out_of_turn,
+                                      const _Atomic int *cancelled,
                                       struct nacre_request *request,
                                       struct nacre_session_hold **ret_hold,
                                       struct nacre_error *err)
@@ -347,7 +348,7 @@ enum nacre_status nacre_session_enter(const struct nacre_session *session,
     if (policy->level == NACRE_LEVEL_NONE)
         strip_request(session, request);
     *ret_hold = NULL;
-    request->refused = nacre_run_is_refused(engine, policy, request);
+    request->refused = nacre_run_is_refused(engine, policy, tool, request);
     if (request->refused)
         return NACRE_OK;
     status = nacre_session_open(session, &options, &hold, err);

@@ -175,7 +175,7 @@ enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_
 
     if (!session)
         return NACRE_OK;
-    status = nacre_session_enter(session, call->engine, call->policy,
+    status = nacre_session_enter(session, call->engine, call->policy, call->entry->tool,
                                  call->entry->native == &native_process,
                                  call->request.cancelled, &call->request, &call->hold,
                                  err);

@@ -86,9 +86,11 @@ NACRE_MUST_CHECK enum nacre_status nacre_run(struct nacre_engine *engine,
                                              struct nacre_result **ret_result,
                                              struct nacre_error *err);
 
-/* Would nacre_run() refuse it by its plan, or because this machine can't enforce that?
- * Nothing is recorded, and nothing that was asked for is used up. */
+/* Would nacre_run() refuse it by its rules for commands, by its plan, or because this
+ * machine can't enforce that?  `tool` is NULL where it is not known yet.  Nothing is
+ * recorded, and nothing that was asked for is used up. */
 bool nacre_run_is_refused(struct nacre_engine *engine, const struct nacre_policy *policy,
+                          const struct nacre_tool *tool,
                           const struct nacre_request *request);
 
 /*

@@ -19,6 +19,7 @@
 /* ---- a session for the length of a run ---- */
 
 struct nacre_engine;
+struct nacre_tool;
 struct nacre_session_hold;
 
 struct nacre_session_open_options {
@@ -55,16 +56,17 @@ NACRE_OWNED(nacre_session_hold)
  * configuration, and says so in request->approver.  The request borrows from session and
  * hold.
  *
- * A request that its plan or this machine refuses makes nothing and waits for nobody:
+ * A request that its policy or this machine refuses makes nothing and waits for nobody:
  * *ret_hold is then NULL, and nacre_run() says why.
  *
  * `out_of_turn` is for a command in the background, beside which the session goes
- * on; `cancelled` may be NULL.
+ * on; `cancelled` may be NULL, and `tool` where it is not known yet.
  */
 NACRE_MUST_CHECK enum nacre_status
 nacre_session_enter(const struct nacre_session *session, struct nacre_engine *engine,
-                    const struct nacre_policy *policy, bool out_of_turn,
-                    const _Atomic int *cancelled, struct nacre_request *request,
+                    const struct nacre_policy *policy, const struct nacre_tool *tool,
+                    bool out_of_turn, const _Atomic int *cancelled,
+                    struct nacre_request *request,
                     struct nacre_session_hold **ret_hold, struct nacre_error *err);
 
 /* What the session sees as /workspace: open, and its path.  -1 and NULL: an agent without

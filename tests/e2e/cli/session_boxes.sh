@@ -98,6 +98,15 @@ print("runs" if tool["runs"] else "denied by " + tool["rule"])')
   esac
 }
 
+# ---- what is refused makes nothing ----
+
+config all session none
+session work --env LD_PRELOAD=/x.so true
+expect_status 126
+expect_err_has "LD_PRELOAD is not passed to a native command"
+is "records of what was refused" "$(compgen -G "$state/sessions/*.json" || true)" ""
+[[ ! -e $root ]] || fail "what was refused has a workspace"
+
 # ---- mode × session × scope × access ----
 
 # cell MODE KEY SCOPE ACCESS
