@@ -37,7 +37,7 @@ D25_nothing_is_left_of_a_limited_one() {
   [[ $status == 0 ]] || { expect_status 126; return 0; }
   local word before
   word=$(unique)
-  before=$(find /sys/fs/cgroup -type d -path '*nacre*' | wc -l)
+  before=$(find /sys/fs/cgroup -type d -name 'nacre-[0-9]*' | wc -l)
   begin sh -c "echo up; exec sleep $word"
   until_true 10 grep -q up "$scratch/out" || fail "it does not run"
   kill_nacre
@@ -45,7 +45,7 @@ D25_nothing_is_left_of_a_limited_one() {
   inside true
   expect_status 0
   checks=$((checks + 1))
-  (($(find /sys/fs/cgroup -type d -path '*nacre*' | wc -l) <= before + 8)) ||
+  (($(find /sys/fs/cgroup -type d -name 'nacre-[0-9]*' | wc -l) <= before + 8)) ||
     fail "groups pile up"
 }
 
