@@ -154,7 +154,7 @@ by_config() { # FILE URL
 }
 mkdir -p agent
 by_config openclaw.json http://api.example.com/
-has "bridge: a name that its resolver knows" "$text" "nacre test server at 93.184.216.34"
+has "bridge: a name that its resolver knows" "$text" "nacre test server at "
 by_config openclaw.json http://pinned.example.org/
 has "extraHosts: a name that nobody else knows" "$text" "nacre test server at 93.184.216.34"
 is "extraHosts: not asked for" "$(count_events event=query name=pinned.example.org)" 0
