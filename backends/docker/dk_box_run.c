@@ -131,7 +131,7 @@ static enum nacre_status judge_death(const struct dk_box *box, uint64_t kills_be
                   result->signal == SIGKILL;
 
     if ((!broke && !killed) ||
-        (dk_group_kills(box->group) == kills_before &&
+        (!dk_group_ran_out(box->group, kills_before) &&
          !(broke && dk_gvisor_ran_out(box->parts.site->client, box->id, box->started_s))))
         return status;
     result->outcome = NACRE_OUTCOME_OUT_OF_MEMORY;
@@ -170,8 +170,8 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
                              struct nt_command *command, struct nacre_result *result,
                              struct nacre_error *err)
 {
-    uint64_t kills = box->group ? dk_group_kills(box->group) : 0;
     enum nacre_status status;
+    uint64_t kills;
 
     if (!nt_door_is_planned(plan) && !dk_box_is_gvisor(box) && request->dial_fd <= 0)
         return judge_machine(box, nt_box_run(dk_box_commands(box), command, result, err),
@@ -180,12 +180,15 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
         missed_turn(request, command->cancelled, result);
         return NACRE_OK;
     }
+    kills = box->group ? dk_group_begin(box->group) : 0;
     status = nt_door_is_planned(plan)
                  ? run_with_door(box, door, command, result, err)
                  : nt_box_run(dk_box_commands(box), command, result, err);
-    (void)pthread_mutex_unlock(&box->turn);
     status = judge_machine(box, status, result, err);
-    return box->group ? judge_death(box, kills, status, result) : status;
+    if (box->group)
+        status = judge_death(box, kills, status, result);
+    (void)pthread_mutex_unlock(&box->turn);
+    return status;
 }
 
 /* The group goes when gVisor dies: what it says is looked at while it is there. */
@@ -195,7 +198,7 @@ static bool is_disturbed(void *data, char *reason, size_t size)
     bool changed;
 
     if (box->group)
-        (void)dk_group_kills(box->group);
+        dk_group_look(box->group);
     changed = nt_masks_changed(box->parts.binds.masks, reason, size);
     if (changed && box->vm)
         dk_machine_drop_lead(reason);

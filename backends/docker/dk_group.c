@@ -4,15 +4,18 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "nacre/text.h"
 
 #define ROOT "/sys/fs/cgroup"
+#define LAST_ALARM_MS 2000 /* from a group's removal to what the kernel says of it */
 #define LOOK_MS 10000
 #define LIST_BYTES 8192
 
@@ -21,12 +24,14 @@ struct dk_group {
     char list[LIST_BYTES]; /* as /proc/PID/cgroup has it */
     int kills_fd; /* -1: not to be had */
     _Atomic uint64_t kills;
+    int alarm_fd; /* of v1, for root: the kernel counts alarms there; else -1 */
 };
 
 void dk_group_free(struct dk_group *group)
 {
     if (!group)
         return;
+    nacre_fd_guard(&group->alarm_fd);
     nacre_fd_guard(&group->kills_fd);
     free(group);
 }
@@ -73,7 +78,7 @@ static bool find_path(const struct dk_group *group, const char *controller,
     return false;
 }
 
-static int open_file(const struct dk_group *group, const char *file)
+static int open_file(const struct dk_group *group, const char *file, int flags)
 {
     char controller[64] = "", dir[NACRE_PATH_MAX], path[NACRE_PATH_MAX];
     char whole[2 * NACRE_PATH_MAX + 128];
@@ -89,18 +94,18 @@ static int open_file(const struct dk_group *group, const char *file)
         return -1;
     (void)snprintf(whole, sizeof(whole), ROOT "%s%s%s/%s", controller[0] ? "/" : "",
                    controller, path, name);
-    fd = open(whole, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(whole, flags | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0 || !controller[0])
         return fd;
     /* Mounted together with others, without a link of its own. */
     (void)snprintf(whole, sizeof(whole), ROOT "/%s%s/%s", dir, path, name);
-    return open(whole, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return open(whole, flags | O_CLOEXEC | O_NOFOLLOW);
 }
 
 const char *dk_group_read(const struct dk_group *group, const char *file,
                           char ret_text[DK_GROUP_TEXT])
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = open_file(group, file);
+    NACRE_AUTO(nacre_fd_guard) int fd = open_file(group, file, O_RDONLY);
 
     if (read_text(fd, ret_text, DK_GROUP_TEXT) < 0)
         (void)snprintf(ret_text, DK_GROUP_TEXT, "error: %s can't be read on this host",
@@ -110,17 +115,67 @@ const char *dk_group_read(const struct dk_group *group, const char *file,
 
 /* ---- memory ---- */
 
-uint64_t dk_group_kills(struct dk_group *group)
+/* False: the group is gone, and with it what it counted. */
+static bool look(struct dk_group *group)
 {
     char text[4096];
     const char *at;
     uint64_t kills;
 
-    if (read_text(group->kills_fd, text, sizeof(text)) > 0 &&
-        (at = strstr(text, "oom_kill ")) &&
-        sscanf(at, "oom_kill %" SCNu64, &kills) == 1)
-        atomic_store(&group->kills, kills);
+    if (read_text(group->kills_fd, text, sizeof(text)) <= 0 ||
+        !(at = strstr(text, "oom_kill ")) ||
+        sscanf(at, "oom_kill %" SCNu64, &kills) != 1)
+        return false;
+    atomic_store(&group->kills, kills);
+    return true;
+}
+
+void dk_group_look(struct dk_group *group)
+{
+    (void)look(group);
+}
+
+uint64_t dk_group_begin(struct dk_group *group)
+{
+    eventfd_t earlier;
+
+    (void)look(group);
+    if (group->alarm_fd >= 0)
+        (void)eventfd_read(group->alarm_fd, &earlier);
     return atomic_load(&group->kills);
+}
+
+/* One alarm is for the removal itself: with a second one there was no memory before. */
+static bool has_rung_twice(const struct dk_group *group)
+{
+    struct pollfd ready = { .fd = group->alarm_fd, .events = POLLIN };
+    uint64_t until = dk_within_ms(LAST_ALARM_MS), now, count = 0;
+    eventfd_t rung;
+
+    while (count < 2 && (now = nacre_clock_ns()) < until)
+        if (poll(&ready, 1, (int)((until - now) / NACRE_NS_PER_MS) + 1) == 1 &&
+            eventfd_read(group->alarm_fd, &rung) == 0)
+            count += rung;
+    return count >= 2;
+}
+
+bool dk_group_ran_out(struct dk_group *group, uint64_t kills_before)
+{
+    bool is_gone = !look(group);
+
+    return atomic_load(&group->kills) != kills_before ||
+           (is_gone && group->alarm_fd >= 0 && has_rung_twice(group));
+}
+
+static void set_alarm(struct dk_group *group)
+{
+    NACRE_AUTO(nacre_fd_guard) int alarm = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    NACRE_AUTO(nacre_fd_guard)
+    int control = open_file(group, "memory/cgroup.event_control", O_WRONLY);
+
+    if (alarm >= 0 && control >= 0 && group->kills_fd >= 0 &&
+        dprintf(control, "%d %d", alarm, group->kills_fd) > 0)
+        group->alarm_fd = nacre_fd_take(&alarm);
 }
 
 /* ---- finding it ---- */
@@ -168,7 +223,7 @@ enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool i
 
     if (!group)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container's cgroups");
-    group->kills_fd = -1;
+    group->kills_fd = group->alarm_fd = -1;
     group->is_cgroup2 = is_cgroup2;
     status = pid_of(client, id, &pid, err);
     if (status != NACRE_OK)
@@ -180,7 +235,9 @@ enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool i
                           "the container's cgroups can't be seen from here: its limits "
                           "can't be read back (is the engine on this machine?)");
     group->kills_fd = open_file(group, is_cgroup2 ? "memory.events"
-                                                  : "memory/memory.oom_control");
+                                                  : "memory/memory.oom_control", O_RDONLY);
+    if (!is_cgroup2)
+        set_alarm(group);
     *ret_group = dk_group_take(&group);
     return NACRE_OK;
 }

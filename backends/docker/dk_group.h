@@ -24,8 +24,13 @@ NACRE_OWNED(dk_group)
 const char *dk_group_read(const struct dk_group *group, const char *file,
                           char ret_text[DK_GROUP_TEXT]);
 
-/* How often the kernel has killed in it for memory so far.  The group goes with its last
- * process, and nobody can tell then: what was seen last is told.  For any thread. */
-uint64_t dk_group_kills(struct dk_group *group);
+/*
+ * The kernel's kills for memory.  The group goes with its last process, and what it has
+ * counted with it: where the kernel sounds an alarm (v1, for root) that tells afterwards,
+ * elsewhere what was last looked at.  One command at a time; look() from any thread.
+ */
+uint64_t dk_group_begin(struct dk_group *group); /* the kills so far */
+void dk_group_look(struct dk_group *group);
+bool dk_group_ran_out(struct dk_group *group, uint64_t kills_before);
 
 #endif
