@@ -79,9 +79,9 @@ static void add_share(struct writing *writing, size_t n, const struct dk_bind *s
     escape(share->target, path);
     add(writing, "-fsdev");
     /* Of several file systems each has numbers of its own: they are told apart. */
-    add(writing, "local,id=s%zu,path=" DK_MACHINE_SHARES "%s,security_model=none,"
+    add(writing, "local,id=s%zu,path=" DK_MACHINE_SHARES "/%zu%s,security_model=none,"
                  "multidevs=remap%s",
-        n, path, share->writable ? "" : ",readonly=on");
+        n, n, path, share->writable ? "" : ",readonly=on");
     add(writing, "-device");
     add(writing, "virtio-9p-device,fsdev=s%zu,mount_tag=s%zu", n, n);
 }

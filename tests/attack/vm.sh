@@ -107,6 +107,55 @@ V02_without_its_image_it_is_told_how_to_make_it() {
   expect_out_has "vm         not available: "
 }
 
+# slow_qemu: it says when it was started, and goes on when work/go is there.  By then the
+# report of the container around it is judged.
+slow_qemu() {
+  local id
+  cat >qemu-system-x86_64 <<'END'
+#!/bin/sh
+for share in /.nacre-machine/shares/workspace /.nacre-machine/shares/*/workspace; do
+  [ ! -d $share ] || break
+done
+touch $share/started
+until [ -e $share/go ]; do sleep 0.1; done
+exec /usr/bin/qemu-itself "$@"
+END
+  cp /usr/bin/qemu-system-x86_64 qemu-itself
+  chmod 755 qemu-system-x86_64 qemu-itself
+  id=$(engine /containers/create -X POST -H 'Content-Type: application/json' \
+    -d '{"Image": "nacre-vm:bookworm-slim", "Cmd": ["none"]}' |
+    grep -oE '[0-9a-f]{64}' | head -n 1)
+  tar -cf - qemu-system-x86_64 qemu-itself |
+    engine "/containers/$id/archive?path=/usr/bin" -X PUT -T -
+  image_away
+  engine "/commit?container=$id&repo=nacre-vm&tag=bookworm-slim" -X POST >/dev/null
+  engine "/containers/$id" -X DELETE
+}
+
+# As another sandbox of the same workspace could, which has no mount there: between the
+# proof of what is bound and QEMU's opening it.
+F08_a_place_in_a_share_that_is_swapped_before_qemu_opens_it() {
+  own_scene
+  mkdir other work/sub
+  echo PROVED >other/file
+  chown -R 1000:1000 other work
+  vm /workspace/sub:ro /workspace/not/there:ro
+  slow_qemu
+  start run --policy p.yaml --image nacre-test-busybox --workspace work \
+    --mount "/workspace/sub=$PWD/other" --mount "/workspace/not/there=$PWD/other" \
+    --allow-emulation -- cat sub/file not/there/file
+  until_true 60 test -e work/started || fail "QEMU was not started"
+  mv work/sub work/away
+  mkdir work/sub
+  echo SWAPPED >work/sub/file
+  chown -R 1000:1000 work/sub
+  touch work/go
+  finish
+  expect_status 0
+  expect_out "PROVED
+PROVED"
+}
+
 a_kernel_of_its_own() {
   in_machine sh -c 'cat /proc/sys/kernel/random/boot_id /proc/kcore /dev/mem /dev/kmsg
     head -n 1 /proc/kallsyms; ls /sys/fs/cgroup /sys/kernel/debug /dev; dmesg; cat /proc/version; ps'
