@@ -107,8 +107,9 @@ V02_without_its_image_it_is_told_how_to_make_it() {
   expect_out_has "vm         not available: "
 }
 
-# slow_qemu: it says when it was started, and goes on when work/go is there.  By then the
-# report of the container around it is judged.
+# slow_qemu: it leaves a program in the workspace, tries to make that set-uid, says when it
+# is so far, and goes on when work/go is there.  By then the report of the container around
+# it is judged.
 slow_qemu() {
   local id
   cat >qemu-system-x86_64 <<'END'
@@ -116,6 +117,8 @@ slow_qemu() {
 for share in /.nacre-machine/shares/workspace /.nacre-machine/shares/*/workspace; do
   [ ! -d $share ] || break
 done
+cp /bin/busybox $share/left
+chmod 4755 $share/left
 touch $share/started
 until [ -e $share/go ]; do sleep 0.1; done
 exec /usr/bin/qemu-itself "$@"
@@ -154,6 +157,8 @@ F08_a_place_in_a_share_that_is_swapped_before_qemu_opens_it() {
   expect_status 0
   expect_out "PROVED
 PROVED"
+  # What a machine's root asks of QEMU, QEMU can't do.
+  is "the mode of what is left" "$(stat -c %a work/left)" 755
 }
 
 a_kernel_of_its_own() {
