@@ -93,7 +93,10 @@ static void add_kernel(struct writing *writing, const struct dk_machine_boot *bo
     if (boot->emulated)
         (void)snprintf(clock, sizeof(clock), "tsc_early_khz=%" PRIu64 " ",
                        boot->processor_khz);
-    add_two(writing, "-kernel", DK_MACHINE_KERNEL);
+    /* As it unpacks itself it chooses a place at random.  Emulated, that takes seconds,
+     * and the machine is no wall. */
+    add_two(writing, "-kernel",
+            boot->emulated ? DK_MACHINE_KERNEL_UNPACKED : DK_MACHINE_KERNEL);
     add_two(writing, "-initrd", INITRD);
     add(writing, "-append");
     /* Its own tests and waits are seconds where it is emulated; nobody inside gets at the

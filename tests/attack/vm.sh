@@ -58,7 +58,7 @@ other_image() {
     source "$here/../support/host_image.sh"
     make_skeleton
     cp "$@" "$root/usr/bin/"
-    touch "$root/boot/vmlinux" "$root/boot/modules.cpio"
+    touch "$root"/boot/{vmlinux,vmlinuz,modules.cpio}
     add_busybox
     import_root nacre-vm bookworm-slim
   )
