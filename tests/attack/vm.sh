@@ -196,6 +196,14 @@ denied_paths_stay_denied() {
   expect_out_lacks TOP-SECRET
   expect_out_lacks nogroup
   expect_out_lacks localhost
+  # Of the image's own and of private directories, for the command after.
+  in_machine sh -c 'umount /etc/group; rm -f /etc/group; mv /etc/group /etc/other
+    mv /etc /moved; ln /etc/group /tmp/hard; mv /tmp/x/key /tmp/key; mv /tmp/x /tmp/y
+    rm -rf /tmp/x; mkdir /tmp/x; echo mine >/tmp/x/key'
+  in_machine sh -c 'cat /etc/group /moved/group /etc/other; ls -ld /tmp/x; ls /tmp/x /tmp/y'
+  expect_out_lacks nogroup
+  expect_out_has "d---------"
+  expect_out_lacks key
   is "what was kept" "$(cat work/.env work/way/key)" "TOP-SECRET
 TOP-SECRET"
   is "what was allowed" "$(cat work/free)" mine
@@ -219,8 +227,8 @@ processes_and_memory_end_at_their_limits_and_the_machine_lives() {
   in_machine sh -c 'x=AAAAAAAAAAAAAAAA; while :; do x=$x$x; done'
   expect_status 137
   expect_err_has "out of memory"
-  in_machine sh -c 'ls /tmp; echo lives'
-  expect_out "same
+  in_machine sh -c 'ls /tmp/same; echo lives'
+  expect_out "/tmp/same
 lives"
 }
 
@@ -257,7 +265,7 @@ D01_the_walls_of_one_machine() {
   fi
   echo OTHER-DISK >fixed/below/file
   vm '!/workspace/.env' '!/workspace/way/key' '!/workspace/later' '!/etc/group' \
-    '!/etc/hosts' /fixed:ro memory_mb=64 max_processes=40 timeout_ms=8000
+    '!/etc/hosts' '!/tmp/x/key' /fixed:ro memory_mb=64 max_processes=40 timeout_ms=8000
   boxed() {
     run run --policy p.yaml --image nacre-test-busybox --workspace work \
       --mount "/fixed=$PWD/fixed" "$@"
