@@ -31,6 +31,8 @@
 #define MAKING "making"
 #define OUTPUT_MAX 65536
 #define PACKER_BYTES ((uint64_t)512 << 20)
+#define READ_BYTES ((size_t)1 << 20)
+#define SEAL_BYTES 4096 /* behind the file system, which knows its own end */
 
 /* ---- where they are ---- */
 
@@ -73,6 +75,60 @@ static bool is_disk(int dir_fd, const char *name, struct stat *ret_info)
     return fstatat(dir_fd, name, ret_info, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISREG(ret_info->st_mode) && ret_info->st_uid == geteuid() &&
            (ret_info->st_mode & 0777) == 0444 && ret_info->st_size > 0;
+}
+
+/* ---- is it as it was made? ---- */
+
+/* Of the first `count` bytes; false: there are not so many that can be read. */
+static bool seal_of(int fd, uint64_t count, char ret_seal[SEAL_BYTES])
+{
+    NACRE_AUTO(nacre_heap_guard) char *bytes = malloc(READ_BYTES);
+    struct nacre_digest digest;
+    struct nacre_hasher hasher;
+    char hex[NACRE_HEX];
+
+    nacre_hash_init(&hasher);
+    for (uint64_t at = 0; at < count;) {
+        size_t most = count - at < READ_BYTES ? (size_t)(count - at) : READ_BYTES;
+        ssize_t got = bytes ? pread(fd, bytes, most, (off_t)at) : -1;
+
+        if (got <= 0)
+            return false;
+        nacre_hash_add(&hasher, bytes, (size_t)got);
+        at += (uint64_t)got;
+    }
+    digest = nacre_hash_end(&hasher);
+    memset(ret_seal, 0, SEAL_BYTES);
+    (void)snprintf(ret_seal, SEAL_BYTES, "nacre disk 1 %s\n",
+                   nacre_digest_hex(&digest, hex));
+    return true;
+}
+
+static bool is_whole(int dir_fd, const char *name, uint64_t size)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    char seal[SEAL_BYTES], found[SEAL_BYTES];
+    uint64_t end = size < SEAL_BYTES ? 0 : size - SEAL_BYTES;
+
+    return fd >= 0 && end > 0 && seal_of(fd, end, seal) &&
+           pread(fd, found, SEAL_BYTES, (off_t)end) == SEAL_BYTES &&
+           memcmp(seal, found, SEAL_BYTES) == 0;
+}
+
+/* One that was found whole is not read again as long as the site is open: that takes as
+ * long as a small part of a boot. */
+static bool is_good(struct dk_site *site, int dir_fd, const char *name)
+{
+    struct stat info;
+
+    if (!is_disk(dir_fd, name, &info))
+        return false;
+    if (atomic_load(&site->whole_disk) != info.st_ino) {
+        if (!is_whole(dir_fd, name, (uint64_t)info.st_size))
+            return false;
+        atomic_store(&site->whole_disk, info.st_ino);
+    }
+    return true;
 }
 
 /* Held while one is made: two makers of the same would make it twice. */
@@ -280,13 +336,22 @@ static enum nacre_status pack(struct making *making, const char *out_path,
     return status == NACRE_OK ? pack_from(making, box, err) : status;
 }
 
+static bool seal(int fd, uint64_t size)
+{
+    uint64_t end = (size + SEAL_BYTES - 1) / SEAL_BYTES * SEAL_BYTES;
+    char bytes[SEAL_BYTES];
+
+    return ftruncate(fd, (off_t)end) == 0 && seal_of(fd, end, bytes) &&
+           pwrite(fd, bytes, SEAL_BYTES, (off_t)end) == SEAL_BYTES;
+}
+
 /* Whoever packed it may have been taken over: what is kept is a file and nothing else, and
  * nobody else's from here on. */
 static enum nacre_status keep(int dir_fd, const char *name, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard)
     int fd = openat(dir_fd, MAKING "/disk",
-                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+                    O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat info;
 
     if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1 ||
@@ -294,7 +359,8 @@ static enum nacre_status keep(int dir_fd, const char *name, struct nacre_error *
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "what was packed of the image is no file for a machine");
     if (fchown(fd, geteuid(), getegid()) != 0 || fchmod(fd, 0444) != 0 ||
-        fsync(fd) != 0 || renameat(dir_fd, MAKING "/disk", dir_fd, name) != 0)
+        !seal(fd, (uint64_t)info.st_size) || fsync(fd) != 0 ||
+        renameat(dir_fd, MAKING "/disk", dir_fd, name) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't keep the image's disk");
     return NACRE_OK;
 }
@@ -341,7 +407,6 @@ enum nacre_status dk_disk_find(struct dk_site *site, const char *image_id,
                              .pipe = { -1, -1 } };
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     char dir_path[NACRE_PATH_MAX], name[96];
-    struct stat info;
     enum nacre_status status = open_dir(site->options->state_dir, dir_path, &dir_fd, err);
 
     if (status == NACRE_OK && !name_of(image_id, name))
@@ -349,9 +414,9 @@ enum nacre_status dk_disk_find(struct dk_site *site, const char *image_id,
     if (status == NACRE_OK &&
         snprintf(ret_path, NACRE_PATH_MAX, "%s/%s", dir_path, name) >= NACRE_PATH_MAX)
         status = nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path");
-    if (status == NACRE_OK && !is_disk(dir_fd, name, &info)) {
+    if (status == NACRE_OK && !is_good(site, dir_fd, name)) {
         status = lock(dir_fd, cancelled, err);
-        if (status == NACRE_OK && !is_disk(dir_fd, name, &info))
+        if (status == NACRE_OK && !is_good(site, dir_fd, name))
             status = make(&making, dir_fd, dir_path, name, err);
         (void)flock(dir_fd, LOCK_UN);
     }

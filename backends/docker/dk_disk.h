@@ -9,7 +9,8 @@
  * An image's file system as a machine has it: a squashfs, made once for each image and
  * kept in the state directory.  It is exported from a container that never runs, and
  * packed in another that has no network and nothing else to lose: what an image holds is
- * read by no program of the host's.
+ * read by no program of the host's.  Its digest is kept behind it; one that is not as it
+ * was made is made again.
  */
 #define DK_DISKS_MAX 8 /* that are kept; the one that was used least recently goes first */
 

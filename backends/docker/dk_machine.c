@@ -1,12 +1,12 @@
 #include "dk_machine.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "nacre/path.h"
 #include "nacre/text.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -64,7 +64,7 @@ static bool move_mounts(struct nacre_plan *plan)
             drop_mount(&mount);
             continue;
         }
-        if (asprintf(&guest, DK_MACHINE_SHARES "%s", mount.guest) >= 0) {
+        if (asprintf(&guest, DK_MACHINE_SHARES "/%" PRIu32 "%s", kept, mount.guest) >= 0) {
             free(mount.guest);
             mount.guest = guest;
         } else {
@@ -178,22 +178,28 @@ enum nacre_status dk_machine_plan(const struct nacre_plan *inside,
 
 /* ---- what of it the machine is shown ---- */
 
+/* Of a name in a share: how much of it the machine knows nothing of. */
+static size_t lead_of(const char *name)
+{
+    size_t length = strlen(DK_MACHINE_SHARES "/");
+
+    return length + strspn(name + length, "0123456789");
+}
+
 static char *inner_name(const char *target)
 {
-    const char *rest;
-
-    if (!nacre_path_is_below(target, DK_MACHINE_SHARES, &rest))
-        return NULL;
-    return strdup(target + strlen(DK_MACHINE_SHARES));
+    return strdup(target + lead_of(target));
 }
 
 void dk_machine_drop_lead(char *text)
 {
-    size_t length = strlen(DK_MACHINE_SHARES);
     char *at;
 
-    while ((at = strstr(text, DK_MACHINE_SHARES)))
-        memmove(at, at + length, strlen(at + length) + 1);
+    while ((at = strstr(text, DK_MACHINE_SHARES "/"))) {
+        const char *rest = at + lead_of(at);
+
+        memmove(at, rest, strlen(rest) + 1);
+    }
 }
 
 enum nacre_status dk_machine_binds(const struct dk_binds *around,

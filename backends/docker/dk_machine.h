@@ -13,14 +13,19 @@
 #define DK_MACHINE_PLACE "/.nacre-machine"
 #define DK_MACHINE_DISK DK_MACHINE_PLACE "/disk"     /* the sandbox image's files */
 #define DK_MACHINE_INITRD DK_MACHINE_PLACE "/initrd" /* init; modules come behind it */
-#define DK_MACHINE_SHARES DK_MACHINE_PLACE "/shares" /* the host's, at their guest names */
+/*
+ * The host's directories: the Nth at "/N" and its guest name below it, so that none lies
+ * within another.  QEMU opens them by name: in a share a guest could move a name on the
+ * way to the next between the proof of what is there and the opening.
+ */
+#define DK_MACHINE_SHARES DK_MACHINE_PLACE "/shares"
 #define DK_MACHINE_OUT DK_MACHINE_PLACE "/out"
 
 /* As many as a microvm has places for devices, beside the disk and the channel. */
 #define DK_MACHINE_SHARES_MAX 22
 
 /* The plan of the container around it: QEMU's image, no capability, no network, no secret,
- * and of the mounts those of the host, each at its name below DK_MACHINE_SHARES. */
+ * and of the mounts those of the host, each at its place below DK_MACHINE_SHARES. */
 NACRE_MUST_CHECK enum nacre_status dk_machine_plan(const struct nacre_plan *inside,
                                                    struct nacre_plan **ret_plan,
                                                    struct nacre_error *err);

@@ -79,9 +79,9 @@ static void add_share(struct writing *writing, size_t n, const struct dk_bind *s
     escape(share->target, path);
     add(writing, "-fsdev");
     /* Of several file systems each has numbers of its own: they are told apart. */
-    add(writing, "local,id=s%zu,path=" DK_MACHINE_SHARES "%s,security_model=none,"
+    add(writing, "local,id=s%zu,path=" DK_MACHINE_SHARES "/%zu%s,security_model=none,"
                  "multidevs=remap%s",
-        n, path, share->writable ? "" : ",readonly=on");
+        n, n, path, share->writable ? "" : ",readonly=on");
     add(writing, "-device");
     add(writing, "virtio-9p-device,fsdev=s%zu,mount_tag=s%zu", n, n);
 }
@@ -93,7 +93,10 @@ static void add_kernel(struct writing *writing, const struct dk_machine_boot *bo
     if (boot->emulated)
         (void)snprintf(clock, sizeof(clock), "tsc_early_khz=%" PRIu64 " ",
                        boot->processor_khz);
-    add_two(writing, "-kernel", DK_MACHINE_KERNEL);
+    /* As it unpacks itself it chooses a place at random.  Emulated, that takes seconds,
+     * and the machine is no wall. */
+    add_two(writing, "-kernel",
+            boot->emulated ? DK_MACHINE_KERNEL_UNPACKED : DK_MACHINE_KERNEL);
     add_two(writing, "-initrd", INITRD);
     add(writing, "-append");
     /* Its own tests and waits are seconds where it is emulated; nobody inside gets at the

@@ -7,8 +7,8 @@
 
 /*
  * The kernel is unpacked, not installed: installing it makes an initial file system that
- * nobody boots.  It is taken out of its packed form (where Linux's boot protocol says that
- * it lies), which a machine that is emulated needs seconds for.  Of its modules those stay
+ * nobody boots.  Beside it lies what is in its packed form (where Linux's boot protocol
+ * says), which a machine that is emulated needs seconds for.  Of its modules those stay
  * that init loads, with what they need before them, as an archive that is laid after
  * init's own.  The cloud kernel has no 9p.
  */
@@ -19,8 +19,9 @@
     "dpkg-deb -x linux-image-*.deb k; rm linux-image-*.deb; "                          \
     "f=$(echo k/boot/vmlinuz-*); n() { od -An -tu$2 -j$1 -N$2 $f; }; "                 \
     "tail -c +$((($(n 497 1) + 1) * 512 + $(n 584 4) + 1)) $f |"                       \
-    " head -c $(($(n 588 4))) | xz -dc --single-stream >" DK_MACHINE_KERNEL "; "       \
-    "test -s " DK_MACHINE_KERNEL "; v=$(ls k/lib/modules); "                           \
+    " head -c $(($(n 588 4))) | xz -dc --single-stream >" DK_MACHINE_KERNEL_UNPACKED   \
+    "; test -s " DK_MACHINE_KERNEL_UNPACKED "; mv $f " DK_MACHINE_KERNEL "; "          \
+    "v=$(ls k/lib/modules); "                                                          \
     "depmod -b k $v; mkdir -p m/modules; "                                             \
     "for n in virtio_mmio virtio_console virtio_blk 9p 9pnet_virtio squashfs overlay; " \
     "do modprobe -d k -S $v --show-depends $n; done |"                                 \

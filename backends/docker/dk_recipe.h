@@ -4,7 +4,8 @@
 #include "nacre/boxes.h"
 
 /* Where the machine's image has them. */
-#define DK_MACHINE_KERNEL "/boot/vmlinux"
+#define DK_MACHINE_KERNEL "/boot/vmlinuz"
+#define DK_MACHINE_KERNEL_UNPACKED "/boot/vmlinux"
 #define DK_MACHINE_MODULES "/boot/modules.cpio"
 
 /* What an image is made of: Debian's packages, and a script that runs in it after them. */

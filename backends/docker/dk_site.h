@@ -1,6 +1,8 @@
 #ifndef DK_SITE_H
 #define DK_SITE_H
 
+#include <stdatomic.h>
+
 #include "dk_api.h"
 #include "dk_known.h"
 #include "dk_owner.h"
@@ -28,6 +30,7 @@ struct dk_site {
     json_t *info;     /* the engine's own words */
     /* The engine's runtimes that say they are; NULL: none.  In info. */
     const char *gvisor, *firecracker, *kata;
+    _Atomic uint64_t whole_disk; /* the inode of the last that dk_disk found to be so */
 };
 
 /*

@@ -1,7 +1,7 @@
 /*
  * The owner's mounts.  Links of the image are followed, within the sandbox's root.  What
  * lies in a shared directory of the host may have been put there by a guest of an earlier
- * run: no link in one is followed, and nothing is made there.
+ * run: no link in one is followed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +47,8 @@ int machine_bind(int fd, uint64_t attributes, const char *what)
 
 /* ---- where they go ---- */
 
+#define IN_SHARE (RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
+
 static int look(int dir_fd, const char *path, uint64_t resolve)
 {
     return api_openat2(dir_fd, path[0] ? path : ".", O_PATH | O_CLOEXEC,
@@ -54,9 +56,9 @@ static int look(int dir_fd, const char *path, uint64_t resolve)
 }
 
 /* The directory `path`, made where it is missing; -1 with errno. */
-static int make_dirs(int root_fd, const char *path)
+static int make_dirs(int root_fd, const char *path, uint64_t resolve)
 {
-    NACRE_AUTO(nacre_fd_guard) int at = look(root_fd, "", RESOLVE_IN_ROOT);
+    NACRE_AUTO(nacre_fd_guard) int at = look(root_fd, "", resolve);
     char done[MACHINE_TARGET_MAX];
 
     for (size_t end = 0; at >= 0 && path[end];) {
@@ -75,9 +77,9 @@ static int make_dirs(int root_fd, const char *path)
         memcpy(done, path, end);
         done[end] = '\0';
         (void)snprintf(name, sizeof(name), "%.*s", (int)length, path + start);
-        next = look(root_fd, done, RESOLVE_IN_ROOT);
+        next = look(root_fd, done, resolve);
         if (next < 0 && errno == ENOENT && mkdirat(at, name, 0755) == 0)
-            next = look(at, name, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+            next = look(at, name, IN_SHARE);
         (void)close(at);
         at = next;
     }
@@ -93,11 +95,11 @@ static int make_file(int root_fd, const char *path)
     char parent[MACHINE_TARGET_MAX];
 
     (void)snprintf(parent, sizeof(parent), "%.*s", (int)(name - path), path);
-    dir = make_dirs(root_fd, parent);
+    dir = make_dirs(root_fd, parent, RESOLVE_IN_ROOT);
     if (dir < 0)
         return -1;
     made = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
-    return made < 0 ? -1 : look(dir, name, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    return made < 0 ? -1 : look(dir, name, IN_SHARE);
 }
 
 /* The innermost share that `mount` lies in, among those before it; NULL: none. */
@@ -126,22 +128,27 @@ static int find_target(const struct machine_making *making,
     int fd;
 
     if (share) {
+        const char *path = mount->target + strlen(share->target) + 1;
+
         top = look(making->root_fd, share->target + 1, RESOLVE_IN_ROOT);
-        return top < 0 ? -1
-                       : look(top, mount->target + strlen(share->target) + 1,
-                              RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+        if (top < 0)
+            return -1;
+        return makes && mount->kind != MACHINE_MOUNT_FILE
+                   ? make_dirs(top, path, IN_SHARE) /* as an engine does */
+                   : look(top, path, IN_SHARE);
     }
     fd = look(making->root_fd, mount->target + 1, RESOLVE_IN_ROOT);
     if (fd >= 0 || !makes || errno != ENOENT)
         return fd;
     return mount->kind == MACHINE_MOUNT_FILE
                ? make_file(making->root_fd, mount->target + 1)
-               : make_dirs(making->root_fd, mount->target + 1);
+               : make_dirs(making->root_fd, mount->target + 1, RESOLVE_IN_ROOT);
 }
 
 void machine_attach_at(const struct machine_making *making, const char *path, int tree)
 {
-    NACRE_AUTO(nacre_fd_guard) int target = make_dirs(making->root_fd, path);
+    NACRE_AUTO(nacre_fd_guard)
+    int target = make_dirs(making->root_fd, path, RESOLVE_IN_ROOT);
 
     if (target < 0 || api_move_mount(tree, target) != 0)
         launch_fail("mount", path);

@@ -10,6 +10,7 @@
  * fanotify, and sockets of any family but those below.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -21,20 +22,19 @@
 
 static const char *const free_calls[] = {
     /* files and directories */
-    "access", "chdir", "chmod", "chown", "close", "close_range", "copy_file_range",
-    "creat", "dup", "dup2", "dup3", "faccessat", "faccessat2", "fadvise64", "fallocate",
-    "fchdir", "fchmod", "fchmodat", "fchown", "fchownat", "fcntl", "fdatasync",
-    "fgetxattr", "flistxattr", "flock", "fremovexattr", "fsetxattr", "fstat", "fstatfs",
-    "fsync", "ftruncate", "futimesat", "getcwd", "getdents", "getdents64", "getxattr",
-    "inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch", "lchown",
-    "lgetxattr", "link", "linkat", "listxattr", "llistxattr", "lremovexattr", "lseek",
-    "lsetxattr", "lstat", "mkdir", "mkdirat", "newfstatat", "open", "openat", "openat2",
-    "pipe", "pipe2", "pread64", "preadv", "preadv2", "pwrite64", "pwritev", "pwritev2",
-    "read", "readahead", "readlink", "readlinkat", "readv", "removexattr", "rename",
-    "renameat", "renameat2", "rmdir", "sendfile", "setxattr", "splice", "stat", "statfs",
-    "statx", "symlink", "symlinkat", "sync", "sync_file_range", "syncfs", "tee",
-    "truncate", "umask", "unlink", "unlinkat", "utime", "utimensat", "utimes", "vmsplice",
-    "write", "writev",
+    "access", "chdir", "chown", "close", "close_range", "copy_file_range", "dup", "dup2",
+    "dup3", "faccessat", "faccessat2", "fadvise64", "fallocate", "fchdir", "fchown",
+    "fchownat", "fcntl", "fdatasync", "fgetxattr", "flistxattr", "flock", "fremovexattr",
+    "fsetxattr", "fstat", "fstatfs", "fsync", "ftruncate", "futimesat", "getcwd",
+    "getdents", "getdents64", "getxattr", "inotify_add_watch", "inotify_init",
+    "inotify_init1", "inotify_rm_watch", "lchown", "lgetxattr", "link", "linkat",
+    "listxattr", "llistxattr", "lremovexattr", "lseek", "lsetxattr", "lstat", "mkdir",
+    "mkdirat", "newfstatat", "pipe", "pipe2", "pread64", "preadv", "preadv2", "pwrite64",
+    "pwritev", "pwritev2", "read", "readahead", "readlink", "readlinkat", "readv",
+    "removexattr", "rename", "renameat", "renameat2", "rmdir", "sendfile", "setxattr",
+    "splice", "stat", "statfs", "statx", "symlink", "symlinkat", "sync",
+    "sync_file_range", "syncfs", "tee", "truncate", "umask", "unlink", "unlinkat",
+    "utime", "utimensat", "utimes", "vmsplice", "write", "writev",
     /* waiting for several things at once */
     "epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2",
     "epoll_wait", "eventfd", "eventfd2", "poll", "ppoll", "pselect6", "select",
@@ -85,6 +85,12 @@ static const char *const free_calls[] = {
 #define IF_BOTH(index, mask, value, index2, mask2, value2) \
     { { index, mask, value }, { index2, mask2, value2 } }, 2
 
+/* A program with one of them is its owner's to whoever runs it, and what a guest leaves in
+ * a directory of the host's outlives the sandbox. */
+#define SET_ID (S_ISUID | S_ISGID)
+#define MAKES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* else no mode is looked at */
+#define NODE (S_IFMT | SET_ID)
+
 static const struct nacre_seccomp_row judged_calls[] = {
     { "clone", 0, IF(0, NEW_NAMESPACES, 0) },
     /* Takes its flags by pointer, where a filter can't look; at ENOSYS the C library
@@ -92,14 +98,23 @@ static const struct nacre_seccomp_row judged_calls[] = {
     { "clone3", ENOSYS },
     /* The machine has so many of them in all, and one guest could take the last. */
     { "io_setup", ENOSYS },
-    { "mknod", 0, IF(1, S_IFMT, 0) },
-    { "mknod", 0, IF(1, S_IFMT, S_IFREG) },
-    { "mknod", 0, IF(1, S_IFMT, S_IFIFO) },
-    { "mknod", 0, IF(1, S_IFMT, S_IFSOCK) },
-    { "mknodat", 0, IF(2, S_IFMT, 0) },
-    { "mknodat", 0, IF(2, S_IFMT, S_IFREG) },
-    { "mknodat", 0, IF(2, S_IFMT, S_IFIFO) },
-    { "mknodat", 0, IF(2, S_IFMT, S_IFSOCK) },
+    { "chmod", 0, IF(1, SET_ID, 0) },
+    { "creat", 0, IF(1, SET_ID, 0) },
+    { "fchmod", 0, IF(1, SET_ID, 0) },
+    { "fchmodat", 0, IF(2, SET_ID, 0) },
+    { "open", 0, IF(1, MAKES, 0) },
+    { "open", 0, IF(2, SET_ID, 0) },
+    { "openat", 0, IF(2, MAKES, 0) },
+    { "openat", 0, IF(3, SET_ID, 0) },
+    { "openat2", ENOSYS }, /* as clone3: a mode by pointer */
+    { "mknod", 0, IF(1, NODE, 0) },
+    { "mknod", 0, IF(1, NODE, S_IFREG) },
+    { "mknod", 0, IF(1, NODE, S_IFIFO) },
+    { "mknod", 0, IF(1, NODE, S_IFSOCK) },
+    { "mknodat", 0, IF(2, NODE, 0) },
+    { "mknodat", 0, IF(2, NODE, S_IFREG) },
+    { "mknodat", 0, IF(2, NODE, S_IFIFO) },
+    { "mknodat", 0, IF(2, NODE, S_IFSOCK) },
     { "personality", 0, IF(0, LOW32, PER_LINUX) },
     { "personality", 0, IF(0, LOW32, 0x0008) }, /* PER_LINUX32: uname says i686 */
     { "personality", 0, IF(0, LOW32, UNAME26) },

@@ -12,12 +12,11 @@
 #include <sys/socket.h>
 
 #include "io.h"
-#include "nacre/base64.h"
 #include "nacre/browser.h"
 #include "nacre/clock.h"
-#include "nacre/hash.h"
 #include "nacre/own.h"
 #include "route.h"
+#include "websocket.h"
 
 #define HEAD_MS 10000
 #define OPEN_MS 10000
@@ -140,18 +139,6 @@ static void tell_version(const struct visitor *visitor)
     answer(visitor, "200 OK", "Content-Type: application/json\r\n", body);
 }
 
-/* What RFC 6455 has a server answer to `key`. */
-static void accept_of(const char *key, char ret_accept[NACRE_BASE64_SIZE(20)])
-{
-    static const char salt[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-    uint8_t digest[NACRE_SHA1_BYTES];
-    char both[64 + sizeof(salt)];
-    int length = snprintf(both, sizeof(both), "%s%s", key, salt);
-
-    nacre_sha1(both, (size_t)length, digest);
-    (void)nacre_base64_write(NACRE_BASE64_PLAIN, digest, sizeof(digest), ret_accept);
-}
-
 static void add_field(char *head, size_t size, const char *name, const char *value)
 {
     size_t used = strlen(head);
@@ -199,11 +186,11 @@ static void join_socket(const struct visitor *visitor, uint16_t port, const char
     NACRE_AUTO(nacre_fd_guard) int box_fd = box_dial(&at->box, port);
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(HEAD_BYTES_MAX * 2);
     const struct io io = within(visitor, OPEN_MS);
-    char accept[NACRE_BASE64_SIZE(20)];
+    char accept[WEBSOCKET_ACCEPT];
     size_t used, early = visitor->bytes.size - visitor->used;
     struct answer told;
 
-    accept_of(visitor->route.socket.key, accept);
+    websocket_accept(visitor->route.socket.key, accept);
     if (box_fd < 0 || !ask_socket(visitor, box_fd, port, path) ||
         !box_answer(&at->box, box_fd, io.deadline_ns, &bytes, &told, &used) ||
         told.status != 101 || strcmp(told.accept, accept) != 0) {

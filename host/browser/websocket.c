@@ -2,16 +2,14 @@
 #include "websocket.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "answer.h"
-#include "nacre/base64.h"
+#include "lookup.h"
 #include "nacre/clock.h"
-#include "nacre/hash.h"
 #include "nacre/own.h"
 
 #define BUFFER_BYTES_MAX ((size_t)1 << 20)
@@ -26,14 +24,14 @@ static enum nacre_status broken(struct nacre_error *err)
 
 /* ---- connecting ---- */
 
-static bool connect_within(int fd, const struct addrinfo *to, uint64_t deadline_ns)
+static bool connect_within(int fd, const struct lookup_place *to, uint64_t deadline_ns)
 {
     struct pollfd watched = { .fd = fd, .events = POLLOUT };
     struct timespec left = nacre_clock_until(deadline_ns);
     int failed = 0;
     socklen_t size = sizeof(failed);
 
-    if (connect(fd, to->ai_addr, to->ai_addrlen) == 0)
+    if (connect(fd, (const struct sockaddr *)&to->address, to->size) == 0)
         return true;
     return errno == EINPROGRESS && ppoll(&watched, 1, &left, NULL) > 0 &&
            getsockopt(fd, SOL_SOCKET, SO_ERROR, &failed, &size) == 0 && failed == 0;
@@ -42,27 +40,25 @@ static bool connect_within(int fd, const struct addrinfo *to, uint64_t deadline_
 enum nacre_status websocket_connect(const struct nacre_url *url, uint64_t deadline_ns,
                                     int *ret_fd, struct nacre_error *err)
 {
-    const struct addrinfo wanted = { .ai_socktype = SOCK_STREAM,
-                                     .ai_flags = url->is_address ? AI_NUMERICHOST : 0 };
-    struct addrinfo *found = NULL;
-    char port[8];
+    struct lookup_place places[LOOKUP_PLACES_MAX];
+    size_t count;
     int fd = -1;
 
     if (url->tls)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "TLS to a browser is not spoken here: give http:// or ws://");
-    (void)snprintf(port, sizeof(port), "%u", (unsigned)url->port);
-    if (getaddrinfo(url->host, port, &wanted, &found) != 0)
+    count = lookup(url, deadline_ns, places);
+    if (count == 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "no address is known of %.200s",
                           url->host);
-    for (const struct addrinfo *to = found; to && fd < 0; to = to->ai_next) {
-        fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd >= 0 && !connect_within(fd, to, deadline_ns)) {
+    for (size_t i = 0; i < count && fd < 0; i++) {
+        fd = socket(places[i].address.ss_family,
+                    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd >= 0 && !connect_within(fd, &places[i], deadline_ns)) {
             (void)close(fd);
             fd = -1;
         }
     }
-    freeaddrinfo(found);
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "no browser can be reached at %.200s port %u", url->host,
@@ -71,8 +67,21 @@ enum nacre_status websocket_connect(const struct nacre_url *url, uint64_t deadli
     return NACRE_OK;
 }
 
+void websocket_accept(const char *key, char ret_accept[WEBSOCKET_ACCEPT])
+{
+    static const char salt[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+    uint8_t digest[NACRE_SHA1_BYTES];
+    char both[64 + sizeof(salt)];
+    int length = snprintf(both, sizeof(both), "%.63s%s", key, salt);
+
+    nacre_sha1(both, (size_t)length, digest);
+    (void)nacre_base64_write(NACRE_BASE64_PLAIN, digest, sizeof(digest), ret_accept);
+}
+
 static enum nacre_status say_hello(int fd, const struct nacre_url *url,
-                                   uint64_t deadline_ns, struct nacre_error *err)
+                                   uint64_t deadline_ns,
+                                   char ret_accept[WEBSOCKET_ACCEPT],
+                                   struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear)
     struct nacre_buf head = NACRE_BUF(NACRE_URL_BYTES_MAX + 1024);
@@ -82,6 +91,7 @@ static enum nacre_status say_hello(int fd, const struct nacre_url *url,
     enum nacre_status status = nacre_random(bits, sizeof(bits), err);
 
     (void)nacre_base64_write(NACRE_BASE64_PLAIN, bits, sizeof(bits), key);
+    websocket_accept(key, ret_accept);
     if (status == NACRE_OK)
         status = nacre_buf_addf(&head, err,
                                 "GET %s HTTP/1.1\r\nHost: %s:%u\r\nUpgrade: websocket\r\n"
@@ -112,17 +122,19 @@ enum nacre_status websocket_open(const struct nacre_url *url, uint64_t deadline_
     };
     enum answer_is is = ANSWER_MORE;
     struct answer answer = { .status = 0 };
+    char accept[WEBSOCKET_ACCEPT];
     enum nacre_status status = websocket_connect(url, deadline_ns, &socket.fd, err);
 
     if (status == NACRE_OK)
-        status = say_hello(socket.fd, url, deadline_ns, err);
+        status = say_hello(socket.fd, url, deadline_ns, accept, err);
     while (status == NACRE_OK && is == ANSWER_MORE) {
         status = fill(&socket, deadline_ns, err);
         if (status == NACRE_OK)
             is = answer_read(socket.bytes.bytes, socket.bytes.size, &answer,
                              &socket.used);
     }
-    if (status == NACRE_OK && (is == ANSWER_BAD || answer.status != 101))
+    if (status == NACRE_OK && (is == ANSWER_BAD || answer.status != 101 ||
+                               strcmp(answer.accept, accept) != 0))
         status = nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                             "what listens there opens no WebSocket (status %d)",
                             answer.status);

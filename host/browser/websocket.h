@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include "io.h"
+#include "nacre/base64.h"
 #include "nacre/buf.h"
+#include "nacre/hash.h"
 #include "nacre/url.h"
 
 /* The client's side of RFC 6455: texts, no extensions.  What comes is a browser's and is
@@ -16,6 +18,10 @@ struct websocket {
     size_t used;
 };
 #define WEBSOCKET_NONE { .fd = -1 }
+
+/* What RFC 6455 has a server answer to `key`. */
+#define WEBSOCKET_ACCEPT NACRE_BASE64_SIZE(NACRE_SHA1_BYTES)
+void websocket_accept(const char *key, char ret_accept[WEBSOCKET_ACCEPT]);
 
 /* `url` as http: it is read by nacre_url_parse().  TLS is not spoken here. */
 NACRE_MUST_CHECK enum nacre_status websocket_open(const struct nacre_url *url,

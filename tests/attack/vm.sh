@@ -58,7 +58,7 @@ other_image() {
     source "$here/../support/host_image.sh"
     make_skeleton
     cp "$@" "$root/usr/bin/"
-    touch "$root/boot/vmlinux" "$root/boot/modules.cpio"
+    touch "$root"/boot/{vmlinux,vmlinuz,modules.cpio}
     add_busybox
     import_root nacre-vm bookworm-slim
   )
@@ -107,6 +107,60 @@ V02_without_its_image_it_is_told_how_to_make_it() {
   expect_out_has "vm         not available: "
 }
 
+# slow_qemu: it leaves a program in the workspace, tries to make that set-uid, says when it
+# is so far, and goes on when work/go is there.  By then the report of the container around
+# it is judged.
+slow_qemu() {
+  local id
+  cat >qemu-system-x86_64 <<'END'
+#!/bin/sh
+for share in /.nacre-machine/shares/workspace /.nacre-machine/shares/*/workspace; do
+  [ ! -d $share ] || break
+done
+cp /bin/busybox $share/left
+chmod 4755 $share/left
+touch $share/started
+until [ -e $share/go ]; do sleep 0.1; done
+exec /usr/bin/qemu-itself "$@"
+END
+  cp /usr/bin/qemu-system-x86_64 qemu-itself
+  chmod 755 qemu-system-x86_64 qemu-itself
+  id=$(engine /containers/create -X POST -H 'Content-Type: application/json' \
+    -d '{"Image": "nacre-vm:bookworm-slim", "Cmd": ["none"]}' |
+    grep -oE '[0-9a-f]{64}' | head -n 1)
+  tar -cf - qemu-system-x86_64 qemu-itself |
+    engine "/containers/$id/archive?path=/usr/bin" -X PUT -T -
+  image_away
+  engine "/commit?container=$id&repo=nacre-vm&tag=bookworm-slim" -X POST >/dev/null
+  engine "/containers/$id" -X DELETE
+}
+
+# As another sandbox of the same workspace could, which has no mount there: between the
+# proof of what is bound and QEMU's opening it.
+F08_a_place_in_a_share_that_is_swapped_before_qemu_opens_it() {
+  own_scene
+  mkdir other work/sub
+  echo PROVED >other/file
+  chown -R 1000:1000 other work
+  vm /workspace/sub:ro /workspace/not/there:ro
+  slow_qemu
+  start run --policy p.yaml --image nacre-test-busybox --workspace work \
+    --mount "/workspace/sub=$PWD/other" --mount "/workspace/not/there=$PWD/other" \
+    --allow-emulation -- cat sub/file not/there/file
+  until_true 60 test -e work/started || fail "QEMU was not started"
+  mv work/sub work/away
+  mkdir work/sub
+  echo SWAPPED >work/sub/file
+  chown -R 1000:1000 work/sub
+  touch work/go
+  finish
+  expect_status 0
+  expect_out "PROVED
+PROVED"
+  # What a machine's root asks of QEMU, QEMU can't do.
+  is "the mode of what is left" "$(stat -c %a work/left)" 755
+}
+
 a_kernel_of_its_own() {
   in_machine sh -c 'cat /proc/sys/kernel/random/boot_id /proc/kcore /dev/mem /dev/kmsg
     head -n 1 /proc/kallsyms; ls /sys/fs/cgroup /sys/kernel/debug /dev; dmesg; cat /proc/version; ps'
@@ -142,6 +196,14 @@ denied_paths_stay_denied() {
   expect_out_lacks TOP-SECRET
   expect_out_lacks nogroup
   expect_out_lacks localhost
+  # Of the image's own and of private directories, for the command after.
+  in_machine sh -c 'umount /etc/group; rm -f /etc/group; mv /etc/group /etc/other
+    mv /etc /moved; ln /etc/group /tmp/hard; mv /tmp/x/key /tmp/key; mv /tmp/x /tmp/y
+    rm -rf /tmp/x; mkdir /tmp/x; echo mine >/tmp/x/key'
+  in_machine sh -c 'cat /etc/group /moved/group /etc/other; ls -ld /tmp/x; ls /tmp/x /tmp/y'
+  expect_out_lacks nogroup
+  expect_out_has "d---------"
+  expect_out_lacks key
   is "what was kept" "$(cat work/.env work/way/key)" "TOP-SECRET
 TOP-SECRET"
   is "what was allowed" "$(cat work/free)" mine
@@ -165,8 +227,8 @@ processes_and_memory_end_at_their_limits_and_the_machine_lives() {
   in_machine sh -c 'x=AAAAAAAAAAAAAAAA; while :; do x=$x$x; done'
   expect_status 137
   expect_err_has "out of memory"
-  in_machine sh -c 'ls /tmp; echo lives'
-  expect_out "same
+  in_machine sh -c 'ls /tmp/same; echo lives'
+  expect_out "/tmp/same
 lives"
 }
 
@@ -203,7 +265,7 @@ D01_the_walls_of_one_machine() {
   fi
   echo OTHER-DISK >fixed/below/file
   vm '!/workspace/.env' '!/workspace/way/key' '!/workspace/later' '!/etc/group' \
-    '!/etc/hosts' /fixed:ro memory_mb=64 max_processes=40 timeout_ms=8000
+    '!/etc/hosts' '!/tmp/x/key' /fixed:ro memory_mb=64 max_processes=40 timeout_ms=8000
   boxed() {
     run run --policy p.yaml --image nacre-test-busybox --workspace work \
       --mount "/fixed=$PWD/fixed" "$@"

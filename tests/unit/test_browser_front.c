@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,8 +22,10 @@
 #include <cmocka.h>
 
 #include "front.h"
+#include "nacre/base64.h"
 #include "nacre/browser.h"
 #include "nacre/clock.h"
+#include "nacre/hash.h"
 
 #define PATH "/devtools/browser/abc-1"
 #define PATIENCE_MS 20000
@@ -164,12 +167,22 @@ struct call {
     int fd;
 };
 
-static void open_socket(const struct world *world, int fd)
+/* To the head that asks for it. */
+static void open_socket(const struct world *world, int fd, const char *head)
 {
-    /* Of the key that these tests send; a client of nacre's own does not look. */
+    static const char salt[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+    char key[32] = "", both[sizeof(key) + sizeof(salt)];
+    char accept[NACRE_BASE64_SIZE(NACRE_SHA1_BYTES)] = "AAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    uint8_t digest[NACRE_SHA1_BYTES];
+
+    assert_int_equal(sscanf(strstr(head, "Sec-WebSocket-Key:"),
+                            "Sec-WebSocket-Key: %31s", key), 1);
+    (void)snprintf(both, sizeof(both), "%s%s", key, salt);
+    nacre_sha1(both, strlen(both), digest);
+    if (world->manner != WRONG_ACCEPT)
+        (void)nacre_base64_write(NACRE_BASE64_PLAIN, digest, sizeof(digest), accept);
     say(fd, "HTTP/1.1 101 x\r\nSec-WebSocket-Accept: ");
-    say(fd, world->manner == WRONG_ACCEPT ? "AAAAAAAAAAAAAAAAAAAAAAAAAAA="
-                                          : "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    say(fd, accept);
     say(fd, "\r\nSet-Cookie: from=sandbox\r\n\r\n");
 }
 
@@ -192,7 +205,7 @@ static void *take_call(void *data)
                        "\r\n%s", length, body);
         say(call->fd, text);
     } else if (whole && strstr(head, "Upgrade: websocket")) {
-        open_socket(world, call->fd);
+        open_socket(world, call->fd, head);
         if (world->manner == DEAF)
             await_close(call->fd);
         be_echo(call->fd);
@@ -532,7 +545,7 @@ static void *serve_cdp(void *data)
     char head[4096];
 
     assert_true(read_head(fd, head, sizeof(head)));
-    open_socket(&server->world, fd);
+    open_socket(&server->world, fd, head);
     be_socket(&server->world, fd);
     (void)close(fd);
     return NULL;
@@ -575,6 +588,52 @@ static void a_picture_is_taken_of_a_page_that_was_loaded(void **state)
     assert_int_equal(page_status, 403);
     assert_int_equal(png.size, 8);
     assert_memory_equal(png.bytes, "\x89PNG\r\n\x1a\n", 8);
+}
+
+static void what_answers_another_key_is_no_browser(void **state)
+{
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf png = NACRE_BUF(1024);
+    struct nacre_error err;
+    int page_status;
+
+    (void)state;
+    assert_int_equal(picture_of(WRONG_ACCEPT, &png, &page_status, &err),
+                     NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "opens no WebSocket"));
+}
+
+/* A name server that says nothing until it is let. */
+static pthread_mutex_t lookups = PTHREAD_MUTEX_INITIALIZER;
+
+int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo *wanted,
+                       struct addrinfo **ret_found);
+int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *wanted,
+                       struct addrinfo **ret_found);
+
+int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *wanted,
+                       struct addrinfo **ret_found)
+{
+    if (strcmp(host, "silent.example") != 0)
+        return __real_getaddrinfo(host, port, wanted, ret_found);
+    (void)pthread_mutex_lock(&lookups);
+    (void)pthread_mutex_unlock(&lookups);
+    return EAI_AGAIN;
+}
+
+static void a_name_that_nobody_answers_for_is_given_up(void **state)
+{
+    NACRE_AUTO(nacre_buf_clear) struct nacre_buf png = NACRE_BUF(1024);
+    struct nacre_error err;
+    int page_status;
+
+    (void)state;
+    (void)pthread_mutex_lock(&lookups);
+    assert_int_equal(nacre_browser_screenshot("ws://silent.example:9222" PATH,
+                                              "http://example.com/", 300, &png,
+                                              &page_status, &err),
+                     NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "no address is known of silent.example"));
+    (void)pthread_mutex_unlock(&lookups);
 }
 
 static void a_page_that_is_not_loaded_gives_none(void **state)
@@ -623,6 +682,8 @@ int main(void)
         cmocka_unit_test(so_many_come_in_and_no_more),
         cmocka_unit_test(a_sandbox_keeps_no_place_of_a_client_that_has_left),
         cmocka_unit_test(a_picture_is_taken_of_a_page_that_was_loaded),
+        cmocka_unit_test(what_answers_another_key_is_no_browser),
+        cmocka_unit_test(a_name_that_nobody_answers_for_is_given_up),
         cmocka_unit_test(a_page_that_is_not_loaded_gives_none),
         cmocka_unit_test(frames_that_are_none_end_it),
     };

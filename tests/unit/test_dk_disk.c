@@ -114,6 +114,71 @@ static void a_disk_is_made_once_and_kept(void **state)
     assert_int_not_equal(access(again, F_OK), 0);
 }
 
+/* As a disk of the host's own that fails would leave it, or a person. */
+static void spoil(const char *path, size_t row)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    struct stat info;
+    char byte;
+
+    assert_int_equal(chmod(path, 0600), 0);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0 && fstat(fd, &info) == 0);
+    switch (row) {
+    case 0: /* one bit in the middle */
+        assert_int_equal(pread(fd, &byte, 1, info.st_size / 2), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, info.st_size / 2), 1);
+        break;
+    case 1:
+        assert_int_equal(ftruncate(fd, info.st_size / 2), 0);
+        break;
+    case 2:
+        assert_int_equal(ftruncate(fd, 1), 0);
+        break;
+    default:
+        assert_int_equal(ftruncate(fd, info.st_size + 4096), 0);
+    }
+    assert_int_equal(fchmod(fd, 0444), 0);
+}
+
+static struct nacre_digest digest_of(const char *path)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct nacre_hasher hasher;
+    char bytes[65536];
+    ssize_t count;
+
+    nacre_hash_init(&hasher);
+    while ((count = read(fd, bytes, sizeof(bytes))) > 0)
+        nacre_hash_add(&hasher, bytes, (size_t)count);
+    assert_int_equal(count, 0);
+    return nacre_hash_end(&hasher);
+}
+
+static void a_disk_that_was_spoiled_is_made_again(void **state)
+{
+    char path[NACRE_PATH_MAX];
+    struct stat info;
+
+    NEEDS_MACHINES();
+    for (size_t row = 0; row < 4; row++) {
+        struct nacre_digest spoiled, is;
+        struct nacre_error err;
+
+        find(path, &info);
+        spoil(path, row);
+        spoiled = digest_of(path);
+        dk_site_free(site); /* whoever made it knows it to be good */
+        site = NULL;
+        assert_int_equal(dk_site_open(&jail.options, &site, &err), NACRE_OK);
+        find(path, &info);
+        is = digest_of(path);
+        assert_false(nacre_digest_equal(&is, &spoiled));
+        assert_true(is_squashfs(path));
+    }
+}
+
 static void what_is_no_image_makes_no_disk(void **state)
 {
     static const char *const ids[] = {
@@ -148,6 +213,7 @@ int main(void)
 #define IN_SITE(test) cmocka_unit_test_setup_teardown(test, enter, leave)
     static const struct CMUnitTest tests[] = {
         IN_SITE(a_disk_is_made_once_and_kept),
+        IN_SITE(a_disk_that_was_spoiled_is_made_again),
         IN_SITE(what_is_no_image_makes_no_disk),
         IN_SITE(a_directory_that_others_can_enter_is_not_used),
     };

@@ -223,6 +223,81 @@ static void fifos_are_made_and_devices_are_not(void **state)
     }
 }
 
+/* A program with such a mode is its owner's to whoever runs it, and would outlive the
+ * sandbox in a directory of the host's. */
+static void no_file_gets_a_set_id_bit(void **state)
+{
+    static const long here = AT_FDCWD, bits[] = { S_ISUID, S_ISGID, S_ISUID | S_ISGID };
+    static const long name = (long)"made", path = (long)"file";
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+
+    (void)state;
+    fd = open("file", O_RDWR | O_CREAT | O_CLOEXEC, 0755);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < NACRE_COUNT(bits); i++) {
+        const long mode = bits[i] | 0755;
+        struct call calls[] = {
+            { "fchmod", SYS_fchmod, { fd, mode } },
+            { "fchmod with high bits", SYS_fchmod, { fd, mode | 1L << 32 } },
+            { "fchmodat", SYS_fchmodat, { here, path, mode } },
+            { "fchmodat2", 452, { here, path, mode }, ENOSYS },
+            { "openat", SYS_openat, { here, name, O_CREAT | O_RDWR, mode } },
+            { "openat without a name", SYS_openat,
+              { here, (long)".", O_TMPFILE | O_RDWR, mode } },
+            { "openat2", SYS_openat2,
+              { here, name, (long)(uint64_t[]){ O_CREAT | O_RDWR, (uint64_t)mode, 0 },
+                24 }, ENOSYS },
+            { "mknodat", SYS_mknodat, { here, name, S_IFREG | mode } },
+            { "mknodat of no kind", SYS_mknodat, { here, name, mode } },
+#ifdef __x86_64__
+            { "chmod", SYS_chmod, { path, mode } },
+            { "open", SYS_open, { name, O_CREAT | O_RDWR, mode } },
+            { "creat", SYS_creat, { name, mode } },
+            { "mknod", SYS_mknod, { name, S_IFREG | mode } },
+#endif
+        };
+
+        for (size_t k = 0; k < NACRE_COUNT(calls); k++) {
+            int status = try(native, make_call, &calls[k]);
+            struct stat info;
+
+            if (!WIFEXITED(status) ||
+                WEXITSTATUS(status) != (calls[k].refusal ? calls[k].refusal : EPERM))
+                fail_msg("%s: %d", calls[k].name, WEXITSTATUS(status));
+            assert_false(scene_has("made"));
+            assert_true(fstat(fd, &info) == 0 && (info.st_mode & 07777) == 0755);
+            status = try(NULL, make_call, &calls[k]);
+            /* A kernel need not have the newest. */
+            if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != ENOSYS)
+                fail_msg("%s: the control says %d", calls[k].name, WEXITSTATUS(status));
+            assert_int_equal(fchmod(fd, 0755), 0);
+            (void)unlink("made");
+        }
+    }
+}
+
+/* What is no mode is not judged as one. */
+static void other_modes_are_given_and_files_opened(void **state)
+{
+    const struct call calls[] = {
+        { "openat", SYS_openat, { AT_FDCWD, (long)"made", O_CREAT | O_RDWR, 0640 } },
+        { "openat of what is there", SYS_openat,
+          { AT_FDCWD, (long)"made", O_RDWR | O_DIRECT, -1 } },
+        { "openat of a directory", SYS_openat,
+          { AT_FDCWD, (long)".", O_RDONLY | O_DIRECTORY, 06777 } },
+        { "fchmodat", SYS_fchmodat, { AT_FDCWD, (long)"made", 01777 } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(calls); i++) {
+        struct call call = calls[i];
+        int status = try(native, make_call, &call);
+
+        if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != EINVAL))
+            fail_msg("%s: %d", call.name, WEXITSTATUS(status));
+    }
+}
+
 struct typing {
     int terminal;
     unsigned long request;
@@ -418,6 +493,8 @@ int main(void)
         cmocka_unit_test(only_ordinary_sockets_are_made),
         cmocka_unit_test(a_child_is_fine_and_a_namespace_is_not),
         cmocka_unit_test_setup(fifos_are_made_and_devices_are_not, scene_clear),
+        cmocka_unit_test_setup(no_file_gets_a_set_id_bit, scene_clear),
+        cmocka_unit_test_setup(other_modes_are_given_and_files_opened, scene_clear),
         cmocka_unit_test(nobody_types_into_a_terminal),
 #ifdef __x86_64__
         cmocka_unit_test(a_foreign_architecture_is_the_last_call),

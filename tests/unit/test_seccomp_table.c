@@ -5,6 +5,7 @@
  * calls that a caller wants blocked.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -92,6 +93,8 @@ static const uint64_t values[] = {
     SOCK_STREAM | SOCK_CLOEXEC, SOCK_DGRAM | SOCK_NONBLOCK, SOCK_RAW | SOCK_CLOEXEC,
     S_IFREG, S_IFIFO | 0644, S_IFSOCK, S_IFCHR | 0600, S_IFBLK, S_IFDIR, S_IFLNK,
     HIGH | S_IFCHR, 0x10000 | S_IFCHR, HIGH | S_IFIFO,
+    S_ISUID | 0755, S_ISGID, HIGH | S_ISUID, S_IFREG | S_ISUID, O_CREAT | O_RDWR,
+    O_TMPFILE, O_DIRECTORY,
     CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
     CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWUSER | CLONE_VM, HIGH | CLONE_NEWUSER,
     CLONE_VM | CLONE_THREAD | CLONE_SIGHAND, CLONE_VM | CLONE_VFORK,
@@ -102,9 +105,9 @@ static const uint64_t values[] = {
 
 static const long judged[] = {
 #ifdef SYS_mknod
-    SYS_mknod,
+    SYS_mknod, SYS_chmod, SYS_creat, SYS_open,
 #endif
-    SYS_clone, SYS_mknodat, SYS_personality, SYS_socket, SYS_socketpair, SYS_ioctl,
+    SYS_fchmod, SYS_fchmodat, SYS_clone, SYS_mknodat, SYS_personality, SYS_socket, SYS_socketpair, SYS_ioctl,
     SYS_setsockopt,
 };
 

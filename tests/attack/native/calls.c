@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <asm/ldt.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/io_uring.h>
 #include <linux/kcmp.h>
@@ -108,6 +109,10 @@ static const struct attempt attempts[] = {
     { "open_by_handle_at", SYS_open_by_handle_at, { -1, PLACE(bytes), 0 }, 0 },
     { "mknod char", SYS_mknod, { TEXT("device"), S_IFCHR | 0600, 0x103 }, 0 },
     { "mknod block", SYS_mknodat, { -100, TEXT("device"), S_IFBLK | 0600, 0x700 }, 0 },
+    { "chmod set-uid", SYS_fchmodat, { -1, TEXT("none"), S_ISUID | 0755 }, 'o' },
+    { "fchmod set-gid", SYS_fchmod, { -1, S_ISGID | 0755 }, 'o' },
+    { "open set-uid", SYS_openat, { -1, TEXT("none"), O_CREAT, S_ISUID | 0755 }, 'o' },
+    { "openat2", SYS_openat2, { -1, TEXT("none"), PLACE(bytes), 24 }, 'o' },
     { "fanotify_init", SYS_fanotify_init, { 0, 0 }, 0 },
     /* doors into the kernel */
     { "bpf", SYS_bpf, { BPF_MAP_CREATE, PLACE(&map), sizeof(map) }, 0 },
