@@ -235,6 +235,7 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
                                      const struct nacre_call *asked,
                                      enum nacre_level *ret_level,
                                      struct nacre_answer *ret_answer,
+                                     struct nacre_answer *ret_intent,
                                      struct nacre_error *err)
 {
     NACRE_AUTO(tools_call_clear)
@@ -263,6 +264,10 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
     *ret_answer = (struct nacre_answer){ .allowed = status == NACRE_OK };
     (void)snprintf(ret_answer->file, sizeof(ret_answer->file), "%s", file);
     *ret_level = call.policy ? call.policy->level : NACRE_LEVEL_UNSET;
+    *ret_intent = (struct nacre_answer){ .allowed = true };
+    if (call.policy)
+        nacre_explain_intent(call.policy, ret_intent);
+    (void)snprintf(ret_intent->file, sizeof(ret_intent->file), "%s", file);
     if (status != NACRE_OK) {
         ret_answer->place = denial.place;
         (void)snprintf(ret_answer->rule, sizeof(ret_answer->rule), "%s", denial.rule);

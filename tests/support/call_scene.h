@@ -102,7 +102,7 @@ static inline int close_engine(void **state)
 /* ---- a call, and words to judge it by ---- */
 
 struct asked {
-    const char *policy, *approval;
+    const char *policy, *approval, *intent;
     const struct nacre_session *session;
     bool no_workspace, unsandboxed, elevated;
     uint64_t fuel, timeout_ms;
@@ -117,6 +117,7 @@ static inline json_t *call_with(const char *tool, const char *arguments, struct 
         .session = asked.session, .approval = asked.approval, .elevated = asked.elevated,
         .request = { .input_fd = -1, .workspace = asked.no_workspace ? NULL : work,
                      .fuel = asked.fuel, .timeout_ms = asked.timeout_ms,
+                     .intent = asked.intent,
                      .unsandboxed = asked.unsandboxed },
     };
     struct nacre_error err = { 0 };

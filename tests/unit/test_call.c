@@ -259,19 +259,21 @@ static void a_manifests_sandbox_holds_where_none_is_named(void **state)
 {
     struct nacre_call bare = { .tool = "homed", .arguments = "{\"do\": \"echo\"}",
                                .argument_bytes = 14, .request = { .input_fd = -1 } };
-    struct nacre_answer answer;
+    struct nacre_answer answer, intent;
     enum nacre_level level;
     struct nacre_error err;
 
     (void)state;
-    assert_int_equal(nacre_call_explain(engine, &bare, &level, &answer, &err), NACRE_OK);
+    assert_int_equal(nacre_call_explain(engine, &bare, &level, &answer, &intent, &err),
+                     NACRE_OK);
     assert_true(answer.allowed);
     assert_int_equal(level, NACRE_LEVEL_WASM);
     assert_non_null(strstr(answer.text, "policy files, its manifest's sandbox_ref"));
     assert_true(answer.place.line > 0);
     assert_non_null(strstr(answer.file, "/files.yaml"));
     bare.tool = "probe";
-    assert_int_equal(nacre_call_explain(engine, &bare, &level, &answer, &err), NACRE_OK);
+    assert_int_equal(nacre_call_explain(engine, &bare, &level, &answer, &intent, &err),
+                     NACRE_OK);
     assert_non_null(strstr(answer.text, "grants nothing"));
 }
 
