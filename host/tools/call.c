@@ -114,6 +114,26 @@ static enum nacre_status read_arguments(struct tools_call *call, struct nacre_er
                       call->name, why);
 }
 
+enum nacre_status tools_run(struct tools_call *call, const struct nacre_tool *tool,
+                            struct nacre_result **ret_result, json_t **ret_answer,
+                            struct nacre_error *err)
+{
+    struct nacre_denial denial = { 0 };
+    struct nacre_error why;
+    enum nacre_status status = tools_enter(call, tool, &denial, &why);
+
+    if (status == NACRE_ERR_DENIED && denial.code[0])
+        return refuse_denied(call, &denial, &why, ret_answer, err);
+    if (status != NACRE_OK) {
+        *err = why;
+        return nacre_run_failed(call->engine, call->policy, call->name,
+                                &call->asked->request, err);
+    }
+    if (call->approver[0])
+        call->request.approver = call->approver;
+    return nacre_run(call->engine, call->policy, tool, &call->request, ret_result, err);
+}
+
 static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer,
                                     struct nacre_error *err)
 {
@@ -137,9 +157,8 @@ static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer
     call->request.on_output = NULL;
     call->request.stream_only = false;
     call->request.terminals = 0;
-    status = nacre_run(call->engine, call->policy, call->entry->tool, &call->request,
-                       &result, err);
-    return status == NACRE_OK ? tools_reply(call, result, ret_answer, err) : status;
+    status = tools_run(call, call->entry->tool, &result, ret_answer, err);
+    return result ? tools_reply(call, result, ret_answer, err) : status;
 }
 
 /* A manifest or a module that is not what it should be is refused like a policy's no: the
@@ -171,13 +190,7 @@ static enum nacre_status judge_call(struct tools_call *call, struct nacre_denial
 
     if (status == NACRE_OK)
         status = tools_choose(call, denial, why);
-    if (status == NACRE_OK)
-        status = tools_approve(call, denial, why);
-    if (status == NACRE_OK)
-        status = tools_enter(call, denial, why);
-    if (call->approver[0])
-        call->request.approver = call->approver;
-    return status;
+    return status == NACRE_OK ? tools_approve(call, denial, why) : status;
 }
 
 enum nacre_status nacre_call(struct nacre_engine *engine, const struct nacre_call *asked,

@@ -183,8 +183,8 @@ static void drop_shell(struct tools_call *call)
     call->request.box_name = NULL;
 }
 
-enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_denial,
-                              struct nacre_error *err)
+enum nacre_status tools_enter(struct tools_call *call, const struct nacre_tool *tool,
+                              struct nacre_denial *ret_denial, struct nacre_error *err)
 {
     const struct nacre_session *session = call->asked->session;
     char why[256];
@@ -192,8 +192,7 @@ enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_
 
     if (!session)
         return NACRE_OK;
-    status = nacre_session_enter(session, call->engine, call->policy, call->entry->tool,
-                                 call->entry->native == &native_process,
+    status = nacre_session_enter(session, call->engine, call->policy, tool, false,
                                  call->request.cancelled, &call->request, &call->hold,
                                  err);
     drop_shell(call);

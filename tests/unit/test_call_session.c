@@ -187,6 +187,31 @@ static void a_soul_in_a_bind_of_the_session_approves_nothing(void **state)
     scene_file("host.yaml", "approvals: {wait_ms: 50}\n");
 }
 
+/* Neither the session's turn nor anything of its place is there for it. */
+static void a_command_that_the_rules_refuse_makes_nothing(void **state)
+{
+    static const char good[] = "{\"command\": \"true\"}";
+    NACRE_AUTO(settled_clear) struct settled said = settle("mode: 'off'", "", "a");
+    struct asked asked = { .session = said.session };
+    json_t *answer;
+
+    (void)state;
+    make_agents();
+    scene_shell("rm -rf state/sessions");
+    answer = call_with("exec", "{\"command\": \"true\", \"environment\": "
+                               "{\"LD_PRELOAD\": \"/x.so\"}}", asked);
+    assert_string_equal(json_string_value(meta_of(answer, "outcome")), "denied");
+    assert_non_null(strstr(text_of(answer), "LD_PRELOAD"));
+    json_decref(answer);
+    expect_error(call_with("exec", "{\"command\": \"true\", \"environment\": "
+                                   "{\"A=B\": \"1\"}}", asked),
+                 "invalid-arguments", "invalid", "A=B");
+    json_decref(call_with("process", "{\"action\": \"list\"}", asked));
+    assert_int_not_equal(access("state/sessions", F_OK), 0);
+    expect_good(call_with("exec", good, asked), "exit status 0");
+    assert_int_equal(access("state/sessions", F_OK), 0);
+}
+
 struct reader {
     const struct nacre_session *session;
     const char *mine;
@@ -245,6 +270,7 @@ int main(void)
         cmocka_unit_test(an_elevated_command_needs_open_gates_and_a_persons_word),
         cmocka_unit_test(a_session_without_a_sandbox_needs_a_line_or_a_word),
         cmocka_unit_test(a_soul_in_a_bind_of_the_session_approves_nothing),
+        cmocka_unit_test(a_command_that_the_rules_refuse_makes_nothing),
         cmocka_unit_test(two_agents_at_once_never_see_each_others_files),
     };
 

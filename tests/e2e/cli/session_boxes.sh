@@ -104,6 +104,11 @@ config all session none
 session work --env LD_PRELOAD=/x.so true
 expect_status 126
 expect_err_has "LD_PRELOAD is not passed to a native command"
+run tool call exec --config c.json5 --session work \
+  --json-args '{"command": "true", "environment": {"LD_PRELOAD": "/x.so"}}'
+expect_status 126
+run tool call process --config c.json5 --session work \
+  --json-args '{"action": "list"}'
 is "records of what was refused" "$(compgen -G "$state/sessions/*.json" || true)" ""
 [[ ! -e $root ]] || fail "what was refused has a workspace"
 
