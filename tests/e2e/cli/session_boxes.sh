@@ -269,8 +269,12 @@ wait "$dies" || true
 session dies 'echo again' # its turn is free at once
 expect_out "again"
 is "containers" "$(count)" 2
+# A record that was changed to name another's sandbox ends its own session's alone.
+sed -i "s/\"box_name\": \"[^\"]*\"/\"box_name\": \"${prefix}work-e274eeff\"/" \
+  "$(grep -l '"scope_key": "dies"' "$state/sessions/"*.json)"
 run session end dies
 expect_out_has "ended 1 sandbox, removed 1 workspace"
+is "containers" "$(names)" "${prefix}work-e274eeff"
 
 # ---- two that race for one scope ----
 
