@@ -51,6 +51,7 @@ static void deny_network(const char *host, const struct nacre_plan *plan,
                          struct nacre_denial *denial)
 {
     denial->place = network_place(plan);
+    (void)snprintf(denial->path, sizeof(denial->path), "%.255s", host);
     (void)snprintf(denial->rule, sizeof(denial->rule), "capabilities.network.mode");
     (void)snprintf(denial->text, sizeof(denial->text), "%s%s%s", denial->code,
                    host[0] ? ": " : "", host);

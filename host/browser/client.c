@@ -120,13 +120,13 @@ struct starting {
 static enum nacre_status start_job(struct starting *starting, struct nacre_error *err)
 {
     const struct nacre_session *session = starting->session;
-    const char *const arguments[] = {
+    const char *const words[] = {
         "browser", "serve", "--config",
         session->config->file ? session->config->file : session->config->source,
         "--session", session->key, "--agent", session->agent,
         starting->approval ? "--approval" : NULL, starting->approval, NULL,
     };
-    const struct nacre_job_start job = { .arguments = arguments, .directory = "/",
+    const struct nacre_job_start job = { .words = words, .directory = "/",
                                          .title = "browser serve" };
 
     starting->owner = (struct nacre_job_owner){

@@ -32,11 +32,12 @@ enum nacre_status cli_boxes_end(struct nacre_engine *engine,
     return status == NACRE_ERR_NOT_FOUND ? NACRE_OK : status;
 }
 
-enum nacre_status cli_boxes_ender(void *data, const char *which, bool force,
-                                  uint32_t *ret_ended, uint32_t *ret_left,
+enum nacre_status cli_boxes_ender(void *data, const char *which, const char *scope_key,
+                                  bool force, uint32_t *ret_ended, uint32_t *ret_left,
                                   struct nacre_error *err)
 {
-    const struct nacre_keeper_choice choice = { .which = which, .force = force };
+    const struct nacre_keeper_choice choice = { .which = which, .scope_key = scope_key,
+                                                .force = force };
 
     *ret_ended = *ret_left = 0;
     return cli_boxes_end(data, &choice, ret_ended, ret_left, err);

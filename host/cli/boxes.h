@@ -18,8 +18,8 @@ NACRE_MUST_CHECK enum nacre_status cli_boxes_end(struct nacre_engine *engine,
                                                  struct nacre_error *err);
 
 /* For nacre/sessions.h; `data` is the engine. */
-enum nacre_status cli_boxes_ender(void *data, const char *which, bool force,
-                                  uint32_t *ret_ended, uint32_t *ret_left,
+enum nacre_status cli_boxes_ender(void *data, const char *which, const char *scope_key,
+                                  bool force, uint32_t *ret_ended, uint32_t *ret_left,
                                   struct nacre_error *err);
 
 /* The same for those that the operands name, or all with `all`; then says how many.

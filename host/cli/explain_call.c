@@ -23,38 +23,54 @@ bool cli_is_tool_name(const char *text)
 /* file:line:column */
 #define PLACE_BYTES (sizeof(((struct nacre_answer *)0)->file) + 32)
 
-static enum nacre_status ask(struct nacre_engine *engine, const struct nacre_call *call,
-                             enum nacre_level *ret_level, struct nacre_answer *ret_answer,
-                             char ret_place[PLACE_BYTES], struct nacre_error *err)
+static const char *place_of(char ret_place[PLACE_BYTES],
+                            const struct nacre_answer *answer)
 {
-    enum nacre_status status = nacre_call_explain(engine, call, ret_level, ret_answer,
-                                                  err);
-
     ret_place[0] = '\0';
-    if (status == NACRE_OK && ret_answer->place.line > 0)
-        (void)snprintf(ret_place, PLACE_BYTES, "%s%s%d:%d", ret_answer->file,
-                       ret_answer->file[0] ? ":" : "", ret_answer->place.line,
-                       ret_answer->place.column);
-    return status;
+    if (answer->place.line > 0)
+        (void)snprintf(ret_place, PLACE_BYTES, "%s%s%d:%d", answer->file,
+                       answer->file[0] ? ":" : "", answer->place.line,
+                       answer->place.column);
+    return ret_place;
+}
+
+json_t *cli_intent_json(const struct nacre_answer *intent)
+{
+    char place[PLACE_BYTES];
+
+    return json_pack("{s:b, s:o, s:s, s:s}", "required", !intent->allowed, "why",
+                     cli_json_text(intent->text), "rule", intent->rule, "place",
+                     place_of(place, intent));
+}
+
+void cli_intent_print(const struct nacre_answer *intent)
+{
+    char place[PLACE_BYTES];
+
+    if (intent->rule[0])
+        (void)printf("  %s; decided by %s at %s\n", intent->text, intent->rule,
+                     place_of(place, intent));
 }
 
 enum nacre_status cli_explain_call_json(struct nacre_engine *engine,
                                         const struct nacre_call *call, json_t **ret_json,
                                         struct nacre_error *err)
 {
-    struct nacre_answer answer = { 0 };
+    struct nacre_answer answer = { 0 }, intent = { 0 };
     enum nacre_level level = NACRE_LEVEL_UNSET;
     char place[PLACE_BYTES];
-    enum nacre_status status = ask(engine, call, &level, &answer, place, err);
+    enum nacre_status status = nacre_call_explain(engine, call, &level, &answer, &intent,
+                                                  err);
 
     if (status != NACRE_OK)
         return status;
     *ret_json = json_pack(
-        "{s:o, s:b, s:o, s:o, s:s, s:s, s:o}", "tool", cli_json_text(call->tool), "runs",
-        answer.allowed, "level",
+        "{s:o, s:b, s:o, s:o, s:s, s:s, s:o, s:o}", "tool", cli_json_text(call->tool),
+        "runs", answer.allowed, "level",
         level ? json_string(nacre_level_name(level)) : json_null(), "why",
-        cli_json_text(answer.text), "rule", answer.rule, "place", place, "fix",
-        cli_json_text(answer.fix));
+        cli_json_text(answer.text), "rule", answer.rule, "place",
+        place_of(place, &answer), "fix", cli_json_text(answer.fix), "intent",
+        cli_intent_json(&intent));
     return *ret_json ? NACRE_OK
                      : nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
 }
@@ -62,14 +78,16 @@ enum nacre_status cli_explain_call_json(struct nacre_engine *engine,
 enum nacre_status cli_explain_call(struct nacre_engine *engine,
                                    const struct nacre_call *call, struct nacre_error *err)
 {
-    struct nacre_answer answer = { 0 };
+    struct nacre_answer answer = { 0 }, intent = { 0 };
     enum nacre_level level = NACRE_LEVEL_UNSET;
     char place[PLACE_BYTES], shown[NACRE_SHOWN];
-    enum nacre_status status = ask(engine, call, &level, &answer, place, err);
+    enum nacre_status status = nacre_call_explain(engine, call, &level, &answer, &intent,
+                                                  err);
 
     if (status != NACRE_OK)
         return status;
     (void)nacre_text_shown(shown, call->tool);
+    (void)place_of(place, &answer);
     if (answer.allowed)
         (void)printf("%s would run at level %s: %s\n", shown, nacre_level_name(level),
                      answer.text);
@@ -79,5 +97,6 @@ enum nacre_status cli_explain_call(struct nacre_engine *engine,
         (void)printf("  decided by %s%s%s\n", answer.rule, place[0] ? " at " : "", place);
     if (answer.fix[0])
         (void)printf("  fix: %s\n", answer.fix);
+    cli_intent_print(&intent);
     return NACRE_OK;
 }

@@ -18,4 +18,8 @@ NACRE_MUST_CHECK enum nacre_status cli_explain_call_json(struct nacre_engine *en
                                                          json_t **ret_json,
                                                          struct nacre_error *err);
 
+/* Whether an intent is needed (nacre_explain_intent), where a line says something of it. */
+void cli_intent_print(const struct nacre_answer *intent);
+json_t *cli_intent_json(const struct nacre_answer *intent);
+
 #endif

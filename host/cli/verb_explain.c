@@ -203,7 +203,8 @@ static json_t *obstacles(const struct explain *explain,
 }
 
 static void print_tool(const struct explain *explain, const struct nacre_tool *tool,
-                       const struct nacre_module_info *info, json_t *reasons)
+                       const struct nacre_module_info *info,
+                       const struct nacre_answer *intent, json_t *reasons)
 {
     char name[NACRE_SHOWN], shown[1024];
     json_t *reason;
@@ -223,6 +224,7 @@ static void print_tool(const struct explain *explain, const struct nacre_tool *t
         if (fix[0])
             (void)printf("      fix: %s\n", fix);
     }
+    cli_intent_print(intent);
     (void)puts("needs:");
     cli_needs_print(info, explain->policy);
 }
@@ -231,6 +233,7 @@ static enum nacre_status explain_tool(struct explain *explain, struct nacre_erro
 {
     NACRE_AUTO(nacre_tool_guard) struct nacre_tool *tool = NULL;
     NACRE_AUTO(nacre_module_info_guard) struct nacre_module_info *info = NULL;
+    struct nacre_answer intent;
     enum nacre_status status =
         nacre_tool_load(explain->args->values[OPT_TOOL].text, &tool, err);
     json_t *reasons;
@@ -242,9 +245,11 @@ static enum nacre_status explain_tool(struct explain *explain, struct nacre_erro
     reasons = obstacles(explain, info);
     if (!reasons)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the answer");
+    nacre_explain_intent(explain->policy, &intent);
+    (void)snprintf(intent.file, sizeof(intent.file), "%s", explain->policy->source);
     if (explain->args->json)
         return print_json(
-            json_pack("{s:{s:o, s:o}, s:{s:o, s:o, s:o}, s:s, s:b, s:o, s:o}", "tool",
+            json_pack("{s:{s:o, s:o}, s:{s:o, s:o, s:o}, s:s, s:b, s:o, s:o, s:o}", "tool",
                       "name", cli_json_text(tool->name), "digest",
                       cli_json_digest(&tool->digest), "policy", "name",
                       cli_json_text(explain->policy->name), "source",
@@ -252,9 +257,10 @@ static enum nacre_status explain_tool(struct explain *explain, struct nacre_erro
                       cli_json_digest(&explain->policy->digest), "level",
                       nacre_level_name(explain->plan->level), "runs",
                       json_array_size(reasons) == 0, "obstacles", reasons, "needs",
-                      cli_needs_json(info, explain->policy)),
+                      cli_needs_json(info, explain->policy), "intent",
+                      cli_intent_json(&intent)),
             err);
-    print_tool(explain, tool, info, reasons);
+    print_tool(explain, tool, info, &intent, reasons);
     json_decref(reasons);
     return NACRE_OK;
 }

@@ -177,7 +177,8 @@ const struct cli_verb cli_verb_intent = {
     .about =
         "The token binds the tool, every ARG, the session and the person's input; nacre\n"
         "run --intent TOKEN is held to them, and takes the token once. A policy with\n"
-        "the annotation nacre/require-intent: \"true\" lets nothing run without one.\n"
+        "the annotation nacre/require-intent: \"true\" lets nothing run without one, with\n"
+        "\"changes\" nothing but tools that only read.\n"
         "For nacre tool call give --tool NAME and the same --json-args, byte by byte.\n"
         "The key is intent.key in the key directory: keep it, and this verb, from the\n"
         "agent.",

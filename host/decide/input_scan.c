@@ -37,6 +37,8 @@ NAMES(nacre_input_mode_name, nacre_input_mode, NACRE_INPUT, "off",
       NACRE_INPUT_MODE_MAP(X))
 NAMES(nacre_input_action_name, nacre_input_action, NACRE_ON_INPUT, "unset",
       NACRE_INPUT_ACTION_MAP(X))
+NAMES(nacre_intent_need_name, nacre_intent_need, NACRE_INTENT_NEED, "false",
+      NACRE_INTENT_NEED_MAP(X))
 #undef X
 
 /* ---- the keys of all rules, as one automaton ---- */

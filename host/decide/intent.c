@@ -31,6 +31,13 @@ const char *nacre_intent_verdict_name(enum nacre_intent_verdict verdict)
     return names[verdict];
 }
 
+bool nacre_intent_is_required(const struct nacre_policy *policy)
+{
+    return policy->input.intent == NACRE_INTENT_NEED_ALWAYS ||
+           (policy->input.intent == NACRE_INTENT_NEED_CHANGES &&
+            !policy->input.held_to_reading);
+}
+
 /* ---- the call ---- */
 
 static void add_list(struct nacre_hasher *hasher, const char *const *list)

@@ -1,7 +1,7 @@
 /*
  * The sandbox's own CA.  Its key never leaves this process's memory, and even a stolen
- * one is good for the hosts of way INTERCEPT and a day alone: the name constraints are in
- * the certificate, critical, and clients check them.
+ * one is good for the hosts of way INTERCEPT and the door's life alone: the name
+ * constraints are in the certificate, critical, and clients check them.
  */
 #include "ca.h"
 
@@ -13,12 +13,12 @@
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "nacre/own.h"
 
-/* A door is used again for half a day, and then a run may go on for seven. */
-#define VALID_SECONDS (8L * 24 * 3600)
-#define SLACK_SECONDS 300L /* a clock inside may be behind */
+#define LIFE_SECONDS_MAX (UINT64_C(8) * 24 * 3600) /* a run has seven days at most */
+#define SLACK_SECONDS 300L /* a clock inside may be behind, or ahead */
 #define SERIAL_BYTES 16
 #define CONTEXTS_MAX 128
 #define CONSTRAINTS_MAX ((size_t)64 << 10)
@@ -31,6 +31,7 @@ struct context {
 
 struct door_ca {
     EVP_PKEY *key, *leaf_key; /* one for all leaves: they are one process's */
+    time_t end;               /* of every certificate */
     X509 *certificate;
     char *pem;
     struct context contexts[CONTEXTS_MAX];
@@ -58,7 +59,8 @@ static bool add_extension(X509 *certificate, X509 *issuer, int nid, const char *
 }
 
 /* Everything but the extensions and the signature. */
-static X509 *begin_certificate(EVP_PKEY *key, const char *subject, const X509 *issuer)
+static X509 *begin_certificate(EVP_PKEY *key, time_t end, const char *subject,
+                               const X509 *issuer)
 {
     X509 *certificate = X509_new();
     unsigned char serial[SERIAL_BYTES];
@@ -75,7 +77,7 @@ static X509 *begin_certificate(EVP_PKEY *key, const char *subject, const X509 *i
            BN_to_ASN1_INTEGER(number, X509_get_serialNumber(certificate)) &&
            X509_set_version(certificate, X509_VERSION_3) == 1 &&
            X509_gmtime_adj(X509_getm_notBefore(certificate), -SLACK_SECONDS) &&
-           X509_gmtime_adj(X509_getm_notAfter(certificate), VALID_SECONDS) &&
+           ASN1_TIME_set(X509_getm_notAfter(certificate), end) &&
            X509_NAME_add_entry_by_txt(name, "O", MBSTRING_ASC,
                                       (const unsigned char *)"nacre sandbox", -1, -1,
                                       0) == 1 &&
@@ -125,7 +127,8 @@ static enum nacre_status make_root(struct door_ca *ca, const struct nacre_egress
     X509 *root = NULL;
 
     if (status == NACRE_OK) {
-        root = ca->certificate = begin_certificate(ca->key, "CA of one sandbox", NULL);
+        root = ca->certificate = begin_certificate(ca->key, ca->end, "CA of one sandbox",
+                                                  NULL);
         if (!root ||
             !add_extension(root, root, NID_basic_constraints,
                            "critical,CA:TRUE,pathlen:0") ||
@@ -152,14 +155,16 @@ static char *pem_of(X509 *certificate)
     return pem;
 }
 
-enum nacre_status door_ca_new(const struct nacre_egress *egress, struct door_ca **ret_ca,
-                              struct nacre_error *err)
+enum nacre_status door_ca_new(const struct nacre_egress *egress, uint64_t life_s,
+                              struct door_ca **ret_ca, struct nacre_error *err)
 {
     struct door_ca *ca = calloc(1, sizeof(*ca));
     enum nacre_status status = NACRE_OK;
 
     if (!ca)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the sandbox's CA");
+    ca->end = time(NULL) + SLACK_SECONDS +
+              (time_t)(life_s < LIFE_SECONDS_MAX ? life_s : LIFE_SECONDS_MAX);
     ca->key = EVP_EC_gen("P-256");
     ca->leaf_key = EVP_EC_gen("P-256");
     if (!ca->key || !ca->leaf_key)
@@ -198,7 +203,8 @@ void door_ca_free(struct door_ca *ca)
 
 static X509 *make_leaf(const struct door_ca *ca, const char *name)
 {
-    X509 *leaf = begin_certificate(ca->leaf_key, "host of one sandbox", ca->certificate);
+    X509 *leaf = begin_certificate(ca->leaf_key, ca->end, "host of one sandbox",
+                                   ca->certificate);
     char value[NACRE_NAME_SIZE + 8];
     bool made = leaf != NULL;
 

@@ -148,7 +148,7 @@ static void load_idna(void)
     (void)!nacre_name_normalise(name, sizeof(name) - 1, normal, &err);
 }
 
-static void open_door(struct door *door, uint32_t build)
+static void open_door(struct door *door, uint32_t build, uint64_t life_ns)
 {
     struct nacre_error err;
     uint64_t most = door->egress.limits.requests_per_minute_max;
@@ -170,7 +170,7 @@ static void open_door(struct door *door, uint32_t build)
     if (status == NACRE_OK)
         status = door_fetcher_new(door, &door->fetcher, &err);
     if (status == NACRE_OK && nacre_egress_intercepts(&door->egress))
-        status = door_ca_new(&door->egress, &door->ca, &err);
+        status = door_ca_new(&door->egress, life_ns / NACRE_NS_PER_S, &door->ca, &err);
     load_idna();
     if (status == NACRE_OK)
         status = door_cage_close(&err);
@@ -249,7 +249,7 @@ static void obey(struct door *door, const struct nacre_door_control *head,
         break;
     case NACRE_DOOR_TOKENS: add_tokens(door, head->number != 0, bytes, count); break;
     case NACRE_DOOR_REVOKED: door_revoked_set(door, fd); break;
-    case NACRE_DOOR_OPEN: open_door(door, head->number); break;
+    case NACRE_DOOR_OPEN: open_door(door, head->number, head->at_ns); break;
     case NACRE_DOOR_SERVE: serve(door, head->number, fd); break;
     case NACRE_DOOR_BEGIN: begin_run(door, head->at_ns); break;
     case NACRE_DOOR_END: end_run(door); break;

@@ -181,10 +181,10 @@ void door_clients_free(struct door *door);
 
 /* ---- the sandbox's own CA (ca.c) ---- */
 
-/* Name-constrained to the hosts of way INTERCEPT, valid for eight days, its key in memory
- * only. */
+/* Name-constrained to the hosts of way INTERCEPT, valid for the door's life, its key in
+ * memory only. */
 NACRE_MUST_CHECK enum nacre_status door_ca_new(const struct nacre_egress *egress,
-                                               struct door_ca **ret_ca,
+                                               uint64_t life_s, struct door_ca **ret_ca,
                                                struct nacre_error *err);
 const char *door_ca_certificate(const struct door_ca *ca); /* PEM */
 void door_ca_free(struct door_ca *ca); /* accepts NULL */

@@ -15,14 +15,16 @@
 #define IDLE_MAX 8
 #define OPEN_MS 15000
 #define END_MS 3000
-/* The certificate of its CA has to last for the longest run (7 days of 8). */
-#define REUSE_MS_MAX (UINT64_C(12) * 3600 * 1000)
+/* A door's life is the time of the run that it is made for, and this; the certificate of
+ * its CA is valid for that long.  Another run has it when it would end within it. */
+#define REUSE_MS_MAX (UINT64_C(600) * 1000)
 
 struct nacre_door {
     struct nacre_door *next;  /* among the idle, the one used last first */
     struct nacre_digest key;  /* of the plan, the tool and the secrets it was made for */
     struct door_process process;
     uint64_t opened_ms;       /* of the wall clock, by which certificates end */
+    uint64_t life_ms;
     _Atomic bool spoilt;      /* not for another run */
     _Atomic uint32_t runs;    /* begun and not ended */
     pthread_mutex_t ending;   /* whoever ends a run hears its answer */
@@ -188,11 +190,12 @@ static struct nacre_door *take_idle(struct nacre_doors *doors,
 }
 
 /* One from the future was opened before the clock was set back: its age is unknown. */
-static bool is_fresh(const struct nacre_door *door)
+static bool is_fresh(const struct nacre_door *door, const struct nacre_plan *plan)
 {
     uint64_t now_ms = nacre_clock_wall_ms();
 
-    return now_ms >= door->opened_ms && now_ms - door->opened_ms <= REUSE_MS_MAX;
+    return now_ms >= door->opened_ms &&
+           now_ms - door->opened_ms + plan->limits.wall_ms_max <= door->life_ms;
 }
 
 /* ---- opening one ---- */
@@ -312,6 +315,15 @@ static enum nacre_status tell_tokens(const struct nacre_doors *doors,
     return status;
 }
 
+static enum nacre_status tell_open(const struct nacre_door *door, struct nacre_error *err)
+{
+    const struct nacre_door_control head = { .order = NACRE_DOOR_OPEN,
+                                             .number = NACRE_DOOR_BUILD,
+                                             .at_ns = door->life_ms * NACRE_NS_PER_MS };
+
+    return door_process_tell(&door->process, &head, NULL, 0, -1, err);
+}
+
 static enum nacre_status hear_opened(struct nacre_door *door, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *bytes = malloc(NACRE_DOOR_PACKET_MAX + 1);
@@ -346,6 +358,7 @@ static enum nacre_status start(const struct nacre_doors *doors,
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a door");
     door->process = (struct door_process){ -1, -1, -1 };
     door->opened_ms = nacre_clock_wall_ms();
+    door->life_ms = plan->limits.wall_ms_max + REUSE_MS_MAX;
     (void)pthread_mutex_init(&door->ending, NULL);
     status = door_process_start(doors->path, &door->process, err);
     if (status == NACRE_OK)
@@ -355,7 +368,7 @@ static enum nacre_status start(const struct nacre_doors *doors,
     if (status == NACRE_OK)
         status = tell_tokens(doors, door, &plan->egress, granted, err);
     if (status == NACRE_OK)
-        status = tell(door, NACRE_DOOR_OPEN, NACRE_DOOR_BUILD, NULL, 0, err);
+        status = tell_open(door, err);
     if (status == NACRE_OK || status == NACRE_ERR_IO)
         status = hear_opened(door, err); /* one that has gone may have said why */
     if (status != NACRE_OK)
@@ -384,7 +397,7 @@ enum nacre_status nacre_doors_get(struct nacre_doors *doors,
     while ((door = take_idle(doors, &key))) {
         struct nacre_error gone;
 
-        if (is_fresh(door) && door_process_lives(&door->process) &&
+        if (is_fresh(door, plan) && door_process_lives(&door->process) &&
             tell_tokens(doors, door, &plan->egress, request->granted, &gone) ==
                 NACRE_OK)
             break;

@@ -353,6 +353,10 @@ static bool is_chosen(void *data, const struct nacre_box_info *info)
 
     if (choice->which && !is_called(info, choice->which))
         return false;
+    /* What is told of it may be cut; what it is called is not. */
+    if (choice->scope_key && strncmp(choice->scope_key, info->scope_key,
+                                     sizeof(info->scope_key) - 1) != 0)
+        return false;
     for (uint32_t i = 0; i < choosing->recorded_count; i++)
         if (strcmp(choosing->recorded[i], info->name) == 0)
             return false;

@@ -63,7 +63,7 @@ static void keep(struct job *job, const char *bytes, size_t count)
 
 struct pipes {
     int input, output; /* the child's ends */
-    int variables;     /* the command's, for the child; -1: there are none */
+    int words;         /* for the child */
     int our_input, our_output;
 };
 
@@ -95,17 +95,13 @@ static bool write_texts(int fd, char *const *texts)
 }
 
 /* By a memory file: what stands in an argument list is everybody's to read. */
-static bool variables_open(char *const *texts, int *ret_fd)
+static bool words_open(char *const *words, int *ret_fd)
 {
-    int fd;
+    int fd = moved_up(memfd_create("nacre-words", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 
-    *ret_fd = -1;
-    if (!texts[0])
-        return true;
-    fd = moved_up(memfd_create("nacre-variables", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (fd < 0)
         return false;
-    if (!write_texts(fd, texts)) {
+    if (!write_texts(fd, words)) {
         (void)close(fd);
         return false;
     }
@@ -131,8 +127,10 @@ static bool pipes_open(struct pipes *pipes)
 
 static int spawn(const struct job *job, const struct pipes *pipes, pid_t *ret_pid)
 {
+    static char name[] = "nacre", verb[] = "__job";
+    char *const argv[] = { name, verb, NULL };
     posix_spawn_file_actions_t actions;
-    const struct nacre_spawn child = { .program = job->program, .argv = job->arguments,
+    const struct nacre_spawn child = { .program = job->program, .argv = argv,
                                        .environment = job->environment,
                                        .actions = &actions, .own_session = true };
     int failed = posix_spawn_file_actions_init(&actions);
@@ -144,12 +142,12 @@ static int spawn(const struct job *job, const struct pipes *pipes, pid_t *ret_pi
         failed = posix_spawn_file_actions_adddup2(&actions, pipes->output, 1);
     if (!failed)
         failed = posix_spawn_file_actions_adddup2(&actions, pipes->output, 2);
-    if (!failed && pipes->variables >= 0)
-        failed = posix_spawn_file_actions_adddup2(&actions, pipes->variables,
-                                                  NACRE_JOB_VARIABLES_FD);
     if (!failed)
-        failed = posix_spawn_file_actions_addclosefrom_np(
-            &actions, NACRE_JOB_VARIABLES_FD + (pipes->variables >= 0));
+        failed = posix_spawn_file_actions_adddup2(&actions, pipes->words,
+                                                  NACRE_JOB_WORDS_FD);
+    if (!failed)
+        failed = posix_spawn_file_actions_addclosefrom_np(&actions,
+                                                          NACRE_JOB_WORDS_FD + 1);
     if (!failed)
         failed = posix_spawn_file_actions_addchdir_np(&actions, job->directory);
     if (!failed)
@@ -239,12 +237,12 @@ static void *live(void *data)
     struct job *job = data;
     struct pipes pipes = { -1, -1, -1, -1, -1 };
     pid_t pid = -1;
-    int failed = pipes_open(&pipes) && variables_open(job->variables, &pipes.variables)
+    int failed = pipes_open(&pipes) && words_open(job->words, &pipes.words)
                      ? spawn(job, &pipes, &pid)
                      : EMFILE;
 
     close_both(&pipes.input, &pipes.output);
-    nacre_fd_guard(&pipes.variables);
+    nacre_fd_guard(&pipes.words);
     if (failed) {
         close_both(&pipes.our_input, &pipes.our_output);
         tell_start(job, -1, -1, failed);
@@ -347,9 +345,8 @@ void job_free(struct job *job)
         (void)pthread_join(job->thread, NULL);
     (void)pthread_cond_destroy(&job->changed);
     (void)pthread_mutex_destroy(&job->lock);
-    free_list(job->arguments);
+    free_list(job->words);
     free_list(job->environment);
-    free_list(job->variables);
     free(job->session);
     free(job->agent);
     free(job->title);

@@ -15,8 +15,7 @@ struct job {
     bool dropped;   /* from the list */
     char id[NACRE_JOB_ID];
     char *session, *agent, *title;
-    char **arguments, **environment; /* of the program, */
-    char **variables;                /* and of its command */
+    char **words, **environment; /* of the program */
     char *directory;
     const char *program;
 

@@ -98,7 +98,7 @@ static bool is_too_large(const char *const *texts)
 
     for (size_t i = 0; texts && texts[i]; i++)
         bytes += strlen(texts[i]) + 1;
-    return bytes > NACRE_JOB_VARIABLE_BYTES_MAX;
+    return bytes > NACRE_JOB_WORD_BYTES_MAX;
 }
 
 enum nacre_status nacre_job_start(const struct nacre_keeper_at *at,
@@ -107,19 +107,16 @@ enum nacre_status nacre_job_start(const struct nacre_keeper_at *at,
                                   char ret_id[NACRE_JOB_ID], struct nacre_error *err)
 {
     NACRE_AUTO(message_json_guard) json_t *answer = NULL;
-    json_t *asked, *words;
+    json_t *asked;
     const char *id;
     enum nacre_status status;
 
-    if (is_too_large(start->variables))
+    if (is_too_large(start->words))
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "the variables of a command are over %zu bytes",
-                          NACRE_JOB_VARIABLE_BYTES_MAX);
+                          "a command and its variables are over %zu bytes",
+                          NACRE_JOB_WORD_BYTES_MAX);
     asked = question("start", owner, NULL);
-    words = with_texts(json_pack("[s, s]", "nacre", "__job"), start->arguments);
-    asked = whole(asked, put(asked, "arguments", words) &&
-                             put(asked, "variables",
-                                 with_texts(json_array(), start->variables)) &&
+    asked = whole(asked, put(asked, "words", with_texts(json_array(), start->words)) &&
                              put(asked, "environment", environment()) &&
                              put(asked, "directory", json_string(start->directory)) &&
                              put(asked, "title", json_string(start->title)));

@@ -249,12 +249,11 @@ static struct job *job_new(const struct jobs *jobs, const struct question *quest
     job->agent = strdup(question->agent);
     job->title = strdup(title ? title : "");
     job->directory = strdup(directory && directory[0] == '/' ? directory : "/");
-    job->arguments = copy_list(json_object_get(json, "arguments"));
+    job->words = copy_list(json_object_get(json, "words"));
     job->environment = copy_list(json_object_get(json, "environment"));
-    job->variables = copy_list(json_object_get(json, "variables"));
     job->kept = malloc(NACRE_JOB_BYTES_MAX);
-    if (job->session && job->agent && job->title && job->directory && job->arguments &&
-        job->environment && job->variables && job->kept)
+    if (job->session && job->agent && job->title && job->directory && job->words &&
+        job->environment && job->kept)
         return job;
     job_free(job);
     return NULL;

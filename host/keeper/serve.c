@@ -157,11 +157,12 @@ static void reap_tokens(const char *state_dir)
     (void)!nacre_token_reap(state_dir, &purged, &err);
 }
 
-static enum nacre_status end_box(void *data, const char *which, bool force,
-                                 uint32_t *ret_ended, uint32_t *ret_left,
+static enum nacre_status end_box(void *data, const char *which, const char *scope_key,
+                                 bool force, uint32_t *ret_ended, uint32_t *ret_left,
                                  struct nacre_error *err)
 {
-    const struct nacre_keeper_choice choice = { .which = which, .force = force };
+    const struct nacre_keeper_choice choice = { .which = which, .scope_key = scope_key,
+                                                .force = force };
 
     (void)err;
     *ret_ended = keeper_end_chosen(data, &choice, ret_left);

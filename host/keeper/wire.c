@@ -490,6 +490,7 @@ enum nacre_status nacre_wire_read_box(const json_t *json, struct nacre_box_info 
 
 static const struct field choice_fields[] = {
     FIELD(nacre_keeper_choice, which, TEXT),
+    FIELD(nacre_keeper_choice, scope_key, TEXT),
     FIELD(nacre_keeper_choice, unrecorded, BOOL),
     FIELD(nacre_keeper_choice, idle_ms, U64),
     FIELD(nacre_keeper_choice, age_ms, U64),

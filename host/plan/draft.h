@@ -89,6 +89,10 @@ void nacre_draft_limits(struct draft *draft);
 void nacre_draft_input(struct draft *draft);
 void nacre_draft_request(struct draft *draft);
 
+/* "SHOWN WHAT", because the policy holds a tool to reading. */
+void nacre_answer_held(const struct nacre_policy *policy, const char *shown,
+                       const char *what, struct nacre_answer *answer);
+
 /* Over all that a sandbox is made of. */
 struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
                                        const struct nacre_request *request,

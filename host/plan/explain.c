@@ -227,6 +227,11 @@ enum nacre_status nacre_explain_host(const struct nacre_policy *policy,
         *ret_answer = answer;
         return NACRE_OK;
     }
+    if (policy->input.held_to_reading) {
+        nacre_answer_held(policy, shown, "is not reachable", &answer);
+        *ret_answer = answer;
+        return NACRE_OK;
+    }
     status = nacre_network_rules(policy, request, &egress, err);
     if (status != NACRE_OK)
         return status;

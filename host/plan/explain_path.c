@@ -169,6 +169,10 @@ static void answer_read_only(const struct question *question, struct nacre_answe
     char mount[NACRE_SHOWN];
     char key[64];
 
+    if (policy->input.held_to_reading) {
+        nacre_answer_held(policy, question->shown, "is readable, not writable", answer);
+        return;
+    }
     (void)nacre_text_shown(mount, at->guest);
     if (policy->filesystem.mode == NACRE_FILESYSTEM_READ_ONLY) {
         nacre_answer_say(

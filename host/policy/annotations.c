@@ -12,19 +12,26 @@
 #include "nacre/input.h"
 #include "nacre/text.h"
 
+#define X(id, name) name,
+static const char *const mode_words[] = { NACRE_INPUT_MODE_MAP(X) };
+static const char *const action_words[] = { NACRE_INPUT_ACTION_MAP(X) };
+static const char *const need_words[] = { NACRE_INTENT_NEED_MAP(X) };
+#undef X
+
+/* A text by now: "true" without its quotes would be none. */
 static enum nacre_status set_require_intent(const struct nacre_reading *at,
                                             const struct nacre_node *node, void *target,
                                             struct nacre_error *err)
 {
     struct nacre_policy *policy = target;
-    bool on = strcmp(node->text, "true") == 0;
-    char shown[NACRE_SHOWN];
+    size_t index = 0;
+    enum nacre_status status = nacre_schema_read_choice(
+        at, node, need_words, NACRE_COUNT(need_words), &index, err);
 
-    if (!on && strcmp(node->text, "false") != 0)
-        return NACRE_READING_FAIL(at, node->place, err,
-                                  "%s: expected \"true\" or \"false\", found '%s'",
-                                  at->where, nacre_text_shown(shown, node->text));
-    policy->input.intent_required = (struct nacre_flag){ .on = on, .place = node->place };
+    if (status != NACRE_OK)
+        return status;
+    policy->input.intent = (enum nacre_intent_need)(index + 1);
+    policy->input.intent_place = node->place;
     return NACRE_OK;
 }
 
@@ -79,11 +86,6 @@ static enum nacre_status set_denied_hosts(const struct nacre_reading *at,
     }
     return NACRE_OK;
 }
-
-#define X(id, name) name,
-static const char *const mode_words[] = { NACRE_INPUT_MODE_MAP(X) };
-static const char *const action_words[] = { NACRE_INPUT_ACTION_MAP(X) };
-#undef X
 
 #define WORD(key, member, list)                                               \
     .name = key, .type = NACRE_SCHEMA_WORD,                                   \

@@ -197,8 +197,9 @@ static void write_annotations(struct writer *writer)
                nacre_input_action_name(policy->input.attack),
                policy->input.attack == NACRE_ON_INPUT_UNSET, policy->input.attack_place);
     write_word(writer, NACRE_ANNOTATION_INTENT,
-               policy->input.intent_required.on ? "true" : "false",
-               !policy->input.intent_required.on, policy->input.intent_required.place);
+               nacre_intent_need_name(policy->input.intent),
+               policy->input.intent == NACRE_INTENT_NEED_UNSET,
+               policy->input.intent_place);
     write_denied_hosts(writer);
     leave(writer, nowhere);
 }

@@ -57,7 +57,7 @@ enum nacre_status nacre_intent_verify(const char *key_dir, const struct nacre_to
     if (!request->intent) {
         *ret_verdict = NACRE_INTENT_MISSING;
         (void)snprintf(ret_text, NACRE_INTENT_TEXT,
-                       "the policy lets nothing run without an intent, and none came");
+                       "the policy does not let this run without an intent, and none came");
         return NACRE_OK;
     }
     status = nacre_key_load(key_dir, NACRE_INTENT_KEY, key, err);
@@ -115,8 +115,8 @@ static enum nacre_status deny(const struct nacre_policy *policy,
         .fix = "have one issued for exactly this call: nacre intent issue",
     };
 
-    if (policy->input.intent_required.on) {
-        denial.place = policy->input.intent_required.place;
+    if (nacre_intent_is_required(policy)) {
+        denial.place = policy->input.intent_place;
         (void)snprintf(denial.rule, sizeof(denial.rule), NACRE_GUARD_RULE_INTENT);
     }
     (void)snprintf(denial.text, sizeof(denial.text), "%s", text);
@@ -135,7 +135,7 @@ enum nacre_status nacre_guard_intent(const struct nacre_engine *engine,
     char text[NACRE_INTENT_TEXT] = "";
     enum nacre_status status;
 
-    if (!request->intent && !policy->input.intent_required.on)
+    if (!request->intent && !nacre_intent_is_required(policy))
         return NACRE_OK;
     status = nacre_intent_verify(engine->places.key_dir, tool, request, &guard->intent,
                                  &verdict, text, err);

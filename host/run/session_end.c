@@ -41,6 +41,24 @@ static enum nacre_status remove_workspace(int dir_fd, const struct session_recor
     return status;
 }
 
+/* Root, scope and key are what the record's own name is made of; what it says the sandbox
+ * is called is not, and so would have any other ended. */
+static enum nacre_status end_warm(const struct session_record *record, bool force,
+                                  const struct nacre_sessions_ender *ender,
+                                  uint32_t *ret_ended, uint32_t *ret_left,
+                                  struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *key = NULL;
+
+    if (asprintf(&key, "%s%s", record->scope == NACRE_SCOPE_SESSION ? "session:" : "",
+                 record->scope_key) < 0) {
+        key = NULL;
+        return nacre_fail(err, NACRE_ERR_MEMORY, "the end of a session");
+    }
+    return ender->end(ender->data, record->box_name, key, force, ret_ended, ret_left,
+                      err);
+}
+
 enum nacre_status session_end_held(int dir_fd, const struct session_record *record,
                                    bool force, const struct nacre_sessions_ender *ender,
                                    const struct session_steps *steps,
@@ -51,7 +69,7 @@ enum nacre_status session_end_held(int dir_fd, const struct session_record *reco
     enum nacre_status status;
 
     session_step(steps, "end the sandbox");
-    status = ender->end(ender->data, record->box_name, force, &ended, &left, err);
+    status = end_warm(record, force, ender, &ended, &left, err);
     *ret_left = status == NACRE_OK && left > 0;
     report->ended += ended;
     if (status != NACRE_OK || *ret_left)
@@ -154,7 +172,7 @@ static enum nacre_status end_box(struct ending *ending,
         return NACRE_OK;
     /* Under its run: then the hold is let go of. */
     if (force)
-        status = ender->end(ender->data, record->box_name, true, &ended, &left, err);
+        status = end_warm(record, true, ender, &ended, &left, err);
     ending->report.ended += ended;
     if (status == NACRE_OK)
         status = session_lock(ending->dir_fd, record->id, SESSION_HELD, true,
@@ -211,8 +229,8 @@ static enum nacre_status end_unrecorded(struct ending *ending, struct nacre_erro
         which = NULL;
         return nacre_fail(err, NACRE_ERR_MEMORY, "the end of a session");
     }
-    status = ending->ender->end(ending->ender->data, which, ending->how->force, &ended,
-                                &left, err);
+    status = ending->ender->end(ending->ender->data, which, NULL, ending->how->force,
+                                &ended, &left, err);
     ending->report.ended += ended;
     return status == NACRE_OK && left > 0 ? fail_running(ending, err) : status;
 }

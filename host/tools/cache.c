@@ -295,15 +295,40 @@ static bool identify_policy(const struct nacre_policy *policy,
 }
 
 static bool is_asked_for(const struct tools_policy *policy, const char *reference,
-                         bool for_module)
+                         enum tools_use use)
 {
-    return policy->for_module == for_module &&
+    return policy->use == use &&
            (reference && policy->reference ? strcmp(reference, policy->reference) == 0
                                            : !reference && !policy->reference);
 }
 
+/* A module has no shell, so that what its commands may do needs no wall. */
+static void hold_to_wasm(struct nacre_policy *policy)
+{
+    if (policy->level == NACRE_LEVEL_WASM)
+        return;
+    policy->level = NACRE_LEVEL_WASM;
+    policy->runtime = NACRE_RUNTIME_WASMTIME;
+    policy->shell.mode = NACRE_SHELL_DENY;
+}
+
+/* That a tool only reads is its author's word: it is not believed but made true.  Mode
+ * full has no read-only form, and asks for the intent. */
+static void hold_to_reading(struct nacre_policy *policy)
+{
+    if (policy->input.intent != NACRE_INTENT_NEED_CHANGES ||
+        policy->filesystem.mode == NACRE_FILESYSTEM_FULL)
+        return;
+    policy->input.held_to_reading = true;
+    policy->network.mode = NACRE_NETWORK_DENY;
+    /* Read-only without a list would bring a workspace that scoped does not. */
+    if (policy->filesystem.mounts.count > 0 &&
+        policy->filesystem.mode == NACRE_FILESYSTEM_SCOPED)
+        policy->filesystem.mode = NACRE_FILESYSTEM_READ_ONLY;
+}
+
 static enum nacre_status new_policy(struct nacre_engine *engine, const char *reference,
-                                    bool for_module,
+                                    enum tools_use use,
                                     const struct nacre_digest *directories,
                                     struct tools_policy **ret_policy,
                                     struct nacre_error *err)
@@ -313,26 +338,24 @@ static enum nacre_status new_policy(struct nacre_engine *engine, const char *ref
 
     if (!made || (reference && !(made->reference = strdup(reference))))
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a policy");
-    made->for_module = for_module;
+    made->use = use;
     made->directories = *directories;
     status = nacre_engine_policy(engine, reference, &made->policy, err);
     if (status != NACRE_OK)
         return status;
     if (!identify_policy(made->policy, &made->file))
         return nacre_fail(err, NACRE_ERR_IO, "the policy's file is gone");
-    /* A module has no shell, so that what its commands may do needs no wall. */
-    if (for_module && made->policy->level != NACRE_LEVEL_WASM) {
-        made->policy->level = NACRE_LEVEL_WASM;
-        made->policy->runtime = NACRE_RUNTIME_WASMTIME;
-        made->policy->shell.mode = NACRE_SHELL_DENY;
-    }
+    if (use != TOOLS_USE_COMMAND)
+        hold_to_wasm(made->policy);
+    if (use == TOOLS_USE_READER)
+        hold_to_reading(made->policy);
     *ret_policy = made;
     made = NULL;
     return NACRE_OK;
 }
 
 static enum nacre_status policy_locked(struct nacre_engine *engine, struct cache *cache,
-                                       const char *reference, bool for_module,
+                                       const char *reference, enum tools_use use,
                                        struct tools_policy **ret_policy,
                                        struct nacre_error *err)
 {
@@ -342,7 +365,7 @@ static enum nacre_status policy_locked(struct nacre_engine *engine, struct cache
     enum nacre_status status = NACRE_OK;
 
     for (struct tools_policy *other = cache->policies; other; other = other->next) {
-        if (other->stale || !is_asked_for(other, reference, for_module))
+        if (other->stale || !is_asked_for(other, reference, use))
             continue;
         other->stale = !nacre_digest_equal(&other->directories, &directories) ||
                        !identify_policy(other->policy, &file) ||
@@ -351,7 +374,7 @@ static enum nacre_status policy_locked(struct nacre_engine *engine, struct cache
     }
     sweep_policies(cache);
     if (!policy) {
-        status = new_policy(engine, reference, for_module, &directories, &policy, err);
+        status = new_policy(engine, reference, use, &directories, &policy, err);
         if (status != NACRE_OK)
             return status;
         policy->next = cache->policies;
@@ -363,7 +386,7 @@ static enum nacre_status policy_locked(struct nacre_engine *engine, struct cache
 }
 
 enum nacre_status tools_policy_get(struct nacre_engine *engine, const char *reference,
-                                   bool for_module, struct tools_policy **ret_policy,
+                                   enum tools_use use, struct tools_policy **ret_policy,
                                    struct nacre_error *err)
 {
     struct cache *cache;
@@ -372,7 +395,7 @@ enum nacre_status tools_policy_get(struct nacre_engine *engine, const char *refe
     if (status != NACRE_OK)
         return status;
     (void)pthread_mutex_lock(&cache->lock);
-    status = policy_locked(engine, cache, reference, for_module, ret_policy, err);
+    status = policy_locked(engine, cache, reference, use, ret_policy, err);
     (void)pthread_mutex_unlock(&cache->lock);
     return status;
 }

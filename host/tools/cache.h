@@ -33,11 +33,19 @@ NACRE_MUST_CHECK enum nacre_status tools_cache_get(struct nacre_engine *engine,
 /* Accepts NULL, as its neighbour does. */
 void tools_cache_put(struct nacre_engine *engine, struct tools_entry *entry);
 
+/* Who is to run under it. */
+enum tools_use {
+    TOOLS_USE_COMMAND, /* the policy as it is */
+    TOOLS_USE_MODULE,  /* one of another level is held to wasm, under the same lines */
+    TOOLS_USE_READER,  /* the same, and one that asks for an intent of what changes something
+                          is held to reading instead, if that can be */
+};
+
 struct tools_policy {
     struct nacre_policy *policy;
     /* private */
     char *reference; /* NULL: the most restrictive */
-    bool for_module;
+    enum tools_use use;
     struct tools_identity file;
     struct nacre_digest directories; /* of the policy directories' own states */
     unsigned holders;
@@ -45,11 +53,10 @@ struct tools_policy {
     struct tools_policy *next;
 };
 
-/* As nacre_engine_policy().  `for_module`: a policy of another level is held to wasm,
- * under the same lines. */
+/* As nacre_engine_policy(). */
 NACRE_MUST_CHECK enum nacre_status tools_policy_get(struct nacre_engine *engine,
                                                     const char *reference,
-                                                    bool for_module,
+                                                    enum tools_use use,
                                                     struct tools_policy **ret_policy,
                                                     struct nacre_error *err);
 void tools_policy_put(struct nacre_engine *engine, struct tools_policy *policy);

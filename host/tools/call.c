@@ -114,6 +114,26 @@ static enum nacre_status read_arguments(struct tools_call *call, struct nacre_er
                       call->name, why);
 }
 
+enum nacre_status tools_run(struct tools_call *call, const struct nacre_tool *tool,
+                            struct nacre_result **ret_result, json_t **ret_answer,
+                            struct nacre_error *err)
+{
+    struct nacre_denial denial = { 0 };
+    struct nacre_error why;
+    enum nacre_status status = tools_enter(call, tool, &denial, &why);
+
+    if (status == NACRE_ERR_DENIED && denial.code[0])
+        return refuse_denied(call, &denial, &why, ret_answer, err);
+    if (status != NACRE_OK) {
+        *err = why;
+        return nacre_run_failed(call->engine, call->policy, call->name,
+                                &call->asked->request, err);
+    }
+    if (call->approver[0])
+        call->request.approver = call->approver;
+    return nacre_run(call->engine, call->policy, tool, &call->request, ret_result, err);
+}
+
 static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer,
                                     struct nacre_error *err)
 {
@@ -137,9 +157,8 @@ static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer
     call->request.on_output = NULL;
     call->request.stream_only = false;
     call->request.terminals = 0;
-    status = nacre_run(call->engine, call->policy, call->entry->tool, &call->request,
-                       &result, err);
-    return status == NACRE_OK ? tools_reply(call, result, ret_answer, err) : status;
+    status = tools_run(call, call->entry->tool, &result, ret_answer, err);
+    return result ? tools_reply(call, result, ret_answer, err) : status;
 }
 
 /* A manifest or a module that is not what it should be is refused like a policy's no: the
@@ -171,13 +190,7 @@ static enum nacre_status judge_call(struct tools_call *call, struct nacre_denial
 
     if (status == NACRE_OK)
         status = tools_choose(call, denial, why);
-    if (status == NACRE_OK)
-        status = tools_approve(call, denial, why);
-    if (status == NACRE_OK)
-        status = tools_enter(call, denial, why);
-    if (call->approver[0])
-        call->request.approver = call->approver;
-    return status;
+    return status == NACRE_OK ? tools_approve(call, denial, why) : status;
 }
 
 enum nacre_status nacre_call(struct nacre_engine *engine, const struct nacre_call *asked,
@@ -235,6 +248,7 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
                                      const struct nacre_call *asked,
                                      enum nacre_level *ret_level,
                                      struct nacre_answer *ret_answer,
+                                     struct nacre_answer *ret_intent,
                                      struct nacre_error *err)
 {
     NACRE_AUTO(tools_call_clear)
@@ -263,6 +277,10 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
     *ret_answer = (struct nacre_answer){ .allowed = status == NACRE_OK };
     (void)snprintf(ret_answer->file, sizeof(ret_answer->file), "%s", file);
     *ret_level = call.policy ? call.policy->level : NACRE_LEVEL_UNSET;
+    *ret_intent = (struct nacre_answer){ .allowed = true };
+    if (call.policy)
+        nacre_explain_intent(call.policy, ret_intent);
+    (void)snprintf(ret_intent->file, sizeof(ret_intent->file), "%s", file);
     if (status != NACRE_OK) {
         ret_answer->place = denial.place;
         (void)snprintf(ret_answer->rule, sizeof(ret_answer->rule), "%s", denial.rule);

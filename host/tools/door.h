@@ -32,11 +32,22 @@ NACRE_MUST_CHECK enum nacre_status tools_choose(struct tools_call *call,
                                                 struct nacre_denial *ret_denial,
                                                 struct nacre_error *err);
 
-/* Takes the session's turn, if there is a session, and makes the request its own.
- * NACRE_ERR_DENIED: *ret_denial says why not. */
+/* Takes the session's turn for `tool`, if there is a session, and makes the request its
+ * own.  NACRE_ERR_DENIED: *ret_denial says why not. */
 NACRE_MUST_CHECK enum nacre_status tools_enter(struct tools_call *call,
+                                               const struct nacre_tool *tool,
                                                struct nacre_denial *ret_denial,
                                                struct nacre_error *err);
+
+/* ---- call.c: from the door to a run ---- */
+
+/* Runs `tool` with the call's request, in the session's turn.  Where the turn can't be had
+ * there is no *ret_result but the *ret_answer that says so. */
+NACRE_MUST_CHECK enum nacre_status tools_run(struct tools_call *call,
+                                             const struct nacre_tool *tool,
+                                             struct nacre_result **ret_result,
+                                             json_t **ret_answer,
+                                             struct nacre_error *err);
 
 /* ---- approve.c: a person's word ---- */
 

@@ -234,10 +234,8 @@ static enum nacre_status call_exec(struct tools_call *call, json_t **ret_answer,
         *err = why;
         return status;
     }
-    status = nacre_run(call->engine, call->policy, command.tool, &call->request, &result,
-                       err);
-    return status == NACRE_OK ? answer(call, command.kept, result, ret_answer, err)
-                              : status;
+    status = tools_run(call, command.tool, &result, ret_answer, err);
+    return result ? answer(call, command.kept, result, ret_answer, err) : status;
 }
 
 const struct native_tool native_exec = {

@@ -76,6 +76,20 @@ static enum nacre_status of_session(struct tools_call *call,
     return NACRE_OK;
 }
 
+/* A token, or a mount to write to, asks for all that the policy grants. */
+static enum tools_use use_of(const struct tools_call *call)
+{
+    const struct nacre_request *request = &call->request;
+    bool reads = call->entry->manifest->access == NACRE_TOOL_ACCESS_READ &&
+                 !request->intent;
+
+    if (call->entry->native)
+        return TOOLS_USE_COMMAND;
+    for (uint32_t i = 0; i < request->mount_count; i++)
+        reads &= request->mounts[i].mode != 'w';
+    return reads ? TOOLS_USE_READER : TOOLS_USE_MODULE;
+}
+
 static enum nacre_status of_reference(struct tools_call *call,
                                       struct nacre_denial *denial,
                                       struct nacre_error *err)
@@ -90,17 +104,20 @@ static enum nacre_status of_reference(struct tools_call *call,
         return deny(denial, "not-elevated", err,
                     "elevation is what a configuration grants, and there is none: call "
                     "it without");
-    status = tools_policy_get(call->engine, reference, !is_native, &call->held, err);
+    status = tools_policy_get(call->engine, reference, use_of(call), &call->held, err);
     if (status != NACRE_OK)
         return status;
     call->policy = call->held->policy;
-    (void)snprintf(call->why, sizeof(call->why), "%s; policy %s, %s",
+    (void)snprintf(call->why, sizeof(call->why), "%s; policy %s, %s%s",
                    is_native ? "a command runs at its policy's level"
                              : "it is a module: it needs no shell and runs at level wasm",
                    call->policy->name,
                    call->asked->policy     ? "as the caller asks"
                    : manifest->sandbox_ref ? "its manifest's sandbox_ref"
-                                           : "which grants nothing: none was named");
+                                           : "which grants nothing: none was named",
+                   call->policy->input.held_to_reading
+                       ? "; it brings no intent and is held to reading"
+                       : "");
     return NACRE_OK;
 }
 
@@ -166,8 +183,8 @@ static void drop_shell(struct tools_call *call)
     call->request.box_name = NULL;
 }
 
-enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_denial,
-                              struct nacre_error *err)
+enum nacre_status tools_enter(struct tools_call *call, const struct nacre_tool *tool,
+                              struct nacre_denial *ret_denial, struct nacre_error *err)
 {
     const struct nacre_session *session = call->asked->session;
     char why[256];
@@ -175,8 +192,7 @@ enum nacre_status tools_enter(struct tools_call *call, struct nacre_denial *ret_
 
     if (!session)
         return NACRE_OK;
-    status = nacre_session_enter(session, call->engine, call->policy, call->entry->tool,
-                                 call->entry->native == &native_process,
+    status = nacre_session_enter(session, call->engine, call->policy, tool, false,
                                  call->request.cancelled, &call->request, &call->hold,
                                  err);
     drop_shell(call);

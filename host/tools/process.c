@@ -50,7 +50,6 @@ static void add_mounts(struct nacre_words *words, const struct nacre_request *re
     }
 }
 
-/* They are handed over apart: an argument list is for everybody to read. */
 static void add_variables(struct nacre_words *words, const json_t *object)
 {
     const char *key;
@@ -61,7 +60,7 @@ static void add_variables(struct nacre_words *words, const json_t *object)
 
         if (asprintf(&text, "%s=%s", key, json_string_value(value)) < 0)
             text = NULL;
-        nacre_words_take(words, text);
+        add_owned(words, "--env", text);
     }
 }
 
@@ -201,10 +200,9 @@ static enum nacre_status start(const struct tools_call *call, json_t **ret_answe
                                struct nacre_error *err)
 {
     NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
-    NACRE_AUTO(nacre_words_clear) struct nacre_words variables = { 0 };
     const char *text = text_of(call, "command");
-    struct nacre_job_start job = { .arguments = words.items, .directory = "/",
-                                   .variables = variables.items, .title = text };
+    struct nacre_job_start job = { .words = words.items, .directory = "/",
+                                   .title = text };
     struct nacre_job_owner owner = owner_of(call);
     struct nacre_keeper_at at = keeper_of(call);
     char id[NACRE_JOB_ID], said[128];
@@ -219,10 +217,10 @@ static enum nacre_status start(const struct tools_call *call, json_t **ret_answe
     add_limits(&words, call);
     add_option(&words, "--directory", text_of(call, "directory"));
     add_option(&words, "--caller", "process");
-    add_variables(&variables, json_object_get(call->arguments, "environment"));
+    add_variables(&words, json_object_get(call->arguments, "environment"));
     add(&words, "--");
     add(&words, text);
-    if (words.failed || variables.failed)
+    if (words.failed)
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "there are too many mounts and variables for one command");
     status = nacre_job_start(&at, &owner, &job, id, err);

@@ -116,8 +116,9 @@ static void say_input(struct text *out, const struct nacre_policy *policy)
     if (policy->input.attack_place.line > 0)
         say_line(out, "input.attack", nacre_input_action_name(policy->input.attack),
                  policy->input.attack_place);
-    if (policy->input.intent_required.place.line > 0)
-        say_flag(out, "input.intent_required", policy->input.intent_required);
+    if (policy->input.intent_place.line > 0)
+        say_line(out, "input.intent", nacre_intent_need_name(policy->input.intent),
+                 policy->input.intent_place);
 }
 
 static void say_policy(struct text *out, const struct nacre_policy *policy)

@@ -109,20 +109,23 @@ static inline int records(void)
 
 struct fake_boxes {
     int asked;
-    char which[8][128];
+    char which[8][128], scope_keys[8][128]; /* "": any */
     bool forced;
     uint32_t left; /* a command runs in each */
     int jobs_asked;
     uint32_t jobs; /* in the background of every session */
 };
 
-static inline enum nacre_status fake_end(void *data, const char *which, bool force,
+static inline enum nacre_status fake_end(void *data, const char *which,
+                                         const char *scope_key, bool force,
                                          uint32_t *ret_ended, uint32_t *ret_left,
                                          struct nacre_error *err)
 {
     struct fake_boxes *boxes = data;
 
     (void)err;
+    (void)snprintf(boxes->scope_keys[boxes->asked % 8], 128, "%s",
+                   scope_key ? scope_key : "");
     (void)snprintf(boxes->which[boxes->asked++ % 8], 128, "%s", which);
     boxes->forced |= force;
     *ret_ended = 0;

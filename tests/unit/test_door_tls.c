@@ -30,6 +30,7 @@
 #define ESTABLISHED "HTTP/1.1 200 Connection established\r\n\r\n"
 #define ALERT "\x15\x03\x03\x00\x02\x02"
 #define PIECE ((size_t)1 << 16)
+#define CA_LIFE_S 720
 
 static char hello[4096];
 static size_t hello_count;
@@ -448,7 +449,8 @@ static void make_ca(void)
 {
     struct nacre_error err;
 
-    assert_int_equal(door_ca_new(&world.door.egress, &world.door.ca, &err), NACRE_OK);
+    assert_int_equal(door_ca_new(&world.door.egress, CA_LIFE_S, &world.door.ca, &err),
+                     NACRE_OK);
 }
 
 static void requests_inside_tls_are_seen_and_sent_by_https(void **state)
@@ -590,23 +592,43 @@ static void the_ca_is_believed_for_its_hosts_alone(void **state)
     }
 }
 
-/* A run may take seven days, with a door that was idle for half of one. */
-static void a_ca_outlives_the_longest_run(void **state)
+static void assert_ends_between(const X509 *certificate, time_t after, time_t before)
 {
-    time_t longest = time(NULL) + 7 * 24 * 3600 + 12 * 3600;
-    time_t too_long = longest + 24 * 3600;
-    X509 *certificate;
-    BIO *bio;
+    assert_true(X509_cmp_time(X509_get0_notAfter(certificate), &after) >= 0);
+    assert_true(X509_cmp_time(X509_get0_notAfter(certificate), &before) < 0);
+}
+
+/* Of a leaf, too, whenever it is made. */
+static void a_ca_is_valid_for_its_doors_life_and_no_longer(void **state)
+{
+    static const uint64_t lives_s[] = { 60, 120 + 600, UINT64_C(7) * 24 * 3600 + 600 };
+    static const time_t slack = 300, loaded = 600;
 
     (void)state;
-    make_ca();
-    bio = BIO_new_mem_buf(door_ca_certificate(world.door.ca), -1);
-    certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL);
-    assert_non_null(certificate);
-    assert_true(X509_cmp_time(X509_get0_notAfter(certificate), &longest) > 0);
-    assert_true(X509_cmp_time(X509_get0_notAfter(certificate), &too_long) < 0);
-    X509_free(certificate);
-    BIO_free(bio);
+    for (size_t i = 0; i < NACRE_COUNT(lives_s); i++) {
+        time_t end = time(NULL) + (time_t)lives_s[i];
+        struct door_ca *ca = NULL;
+        struct nacre_error err;
+        SSL_CTX *context;
+        X509 *certificate;
+        BIO *bio;
+
+        assert_int_equal(door_ca_new(&world.door.egress, lives_s[i], &ca, &err),
+                         NACRE_OK);
+        bio = BIO_new_mem_buf(door_ca_certificate(ca), -1);
+        certificate = PEM_read_bio_X509(bio, NULL, NULL, NULL);
+        assert_non_null(certificate);
+        assert_ends_between(certificate, end, end + slack + loaded);
+        assert_int_equal(door_ca_context(ca, "intercept.example", &context, &err),
+                         NACRE_OK);
+        assert_int_equal(ASN1_TIME_compare(
+                             X509_get0_notAfter(certificate),
+                             X509_get0_notAfter(SSL_CTX_get0_certificate(context))),
+                         0);
+        X509_free(certificate);
+        BIO_free(bio);
+        door_ca_free(ca);
+    }
 }
 
 static void a_ca_is_made_for_named_hosts_only(void **state)
@@ -616,10 +638,12 @@ static void a_ca_is_made_for_named_hosts_only(void **state)
 
     (void)state;
     world.door.egress.way = NACRE_WAY_INTERCEPT;
-    assert_int_equal(door_ca_new(&world.door.egress, &ca, &err), NACRE_ERR_USAGE);
+    assert_int_equal(door_ca_new(&world.door.egress, CA_LIFE_S, &ca, &err),
+                     NACRE_ERR_USAGE);
     world.door.egress.way = NACRE_WAY_TUNNEL;
     world.door.egress.allowed[2].way = NACRE_WAY_TUNNEL;
-    assert_int_equal(door_ca_new(&world.door.egress, &ca, &err), NACRE_ERR_USAGE);
+    assert_int_equal(door_ca_new(&world.door.egress, CA_LIFE_S, &ca, &err),
+                     NACRE_ERR_USAGE);
     assert_null(ca);
 }
 
@@ -654,7 +678,7 @@ int main(void)
         T(another_host_inside_tls_is_refused),
         T(a_body_larger_than_a_record_comes_through_tls_whole),
         T(the_ca_is_believed_for_its_hosts_alone),
-        T(a_ca_outlives_the_longest_run),
+        T(a_ca_is_valid_for_its_doors_life_and_no_longer),
         T(a_ca_is_made_for_named_hosts_only),
         T(interception_without_a_ca_is_refused),
     };

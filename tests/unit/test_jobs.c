@@ -61,9 +61,9 @@ static int teardown(void **state)
 static enum nacre_status start(const struct nacre_job_owner *owner, const char *text,
                                char id[NACRE_JOB_ID], struct nacre_error *err)
 {
-    const char *const arguments[] = { "exec", "--policy", policy, "--unsandboxed",
-                                      text, NULL };
-    const struct nacre_job_start job = { .arguments = arguments, .directory = dir,
+    const char *const words[] = { "exec", "--policy", policy, "--unsandboxed", text,
+                                  NULL };
+    const struct nacre_job_start job = { .words = words, .directory = dir,
                                          .title = text };
 
     return nacre_job_start(&at, owner, &job, id, err);
@@ -260,39 +260,47 @@ static void without_a_keeper_there_are_none(void **state)
                      NACRE_ERR_NOT_FOUND);
 }
 
-/* In every argument list of this machine, as any user can read them. */
-static bool is_in_an_argument_list(const char *pattern)
+/* In an argument list of this machine, as any user can read them: of any program, or of
+ * nacre's processes alone. */
+static bool is_in_an_argument_list(const char *pattern, bool of_nacre)
 {
-    char command[160];
+    char command[256];
 
     (void)snprintf(command, sizeof(command),
-                   "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | "
-                   "grep -q '%s'", pattern);
+                   "for p in /proc/[0-9]*; do %s cat $p/cmdline; done 2>/dev/null | "
+                   "tr '\\0' '\\n' | grep -q '%s'",
+                   of_nacre ? "test \"$(head -c 5 $p/cmdline)\" = nacre &&" : "", pattern);
     return system(command) == 0;
 }
 
-static void variables_reach_the_command_and_no_argument_list(void **state)
+/* The command itself is a shell's of level none, whose list has its text. */
+static void a_jobs_words_reach_it_by_no_argument_list(void **state)
 {
-    const char *const arguments[] = { "exec", "--policy", policy, "--unsandboxed", "--",
-                                      "echo \"<$WORD|$B>\"; read job_test_line", NULL };
-    const char *const variables[] = { "WORD=job_test_sesame \n'--x", "B=", NULL };
-    static char large[NACRE_JOB_VARIABLE_BYTES_MAX + 1];
+    char text[128], line[64];
+    const char *const words[] = { "exec", "--policy", policy, "--unsandboxed", "--env",
+                                  "WORD=job_test_sesame \n'--x", "--env", "B=", "--",
+                                  text, NULL };
+    static char large[NACRE_JOB_WORD_BYTES_MAX + 1];
     const char *const too_large[] = { large, NULL };
-    struct nacre_job_start job = { .arguments = arguments, .variables = variables,
-                                   .directory = dir, .title = "says" };
+    struct nacre_job_start job = { .words = words, .directory = dir, .title = "says" };
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf output = NACRE_BUF(65536);
     struct nacre_error err;
     char id[NACRE_JOB_ID];
 
     (void)state;
+    (void)snprintf(text, sizeof(text), "echo \"<$WORD|$B>\"; read job_test_line_%d",
+                   (int)getpid());
+    (void)snprintf(line, sizeof(line), "job_test_[l]ine_%d", (int)getpid());
     assert_int_equal(nacre_job_start(&at, &mine, &job, id, &err), NACRE_OK);
     (void)read_until(id, ">", &output);
     assert_non_null(strstr(output.bytes, "<job_test_sesame \n'--x|>"));
-    assert_false(is_in_an_argument_list("job_test_[s]esame"));
-    assert_true(is_in_an_argument_list("job_test_[l]ine")); /* the control */
+    assert_false(is_in_an_argument_list("job_test_[s]esame", false));
+    assert_false(is_in_an_argument_list(line, true));
+    assert_true(is_in_an_argument_list("__[j]ob", true)); /* the controls */
+    assert_true(is_in_an_argument_list(line, false));
     assert_int_equal(nacre_job_kill(&at, &mine, id, &err), NACRE_OK);
     memset(large, 'a', sizeof(large) - 1);
-    job.variables = too_large;
+    job.words = too_large;
     assert_int_equal(nacre_job_start(&at, &mine, &job, id, &err), NACRE_ERR_USAGE);
 }
 
@@ -307,7 +315,7 @@ int main(void)
         TEST(a_keeper_that_is_killed_takes_its_jobs_along),
         TEST(a_flood_is_kept_up_to_its_ceiling_and_the_newest_stays),
         TEST(a_session_has_so_many_jobs_and_no_more),
-        TEST(variables_reach_the_command_and_no_argument_list),
+        TEST(a_jobs_words_reach_it_by_no_argument_list),
         TEST(without_a_keeper_there_are_none),
     };
 

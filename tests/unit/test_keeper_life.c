@@ -354,6 +354,10 @@ static void what_is_chosen_ends_and_nothing_else(void **state)
         { { .which = "a" }, 1, 0 }, /* a session's key */
         { { .which = "b" }, 0, 0 }, /* an agent's is none */
         { { .which = "box-b" }, 1, 0 },
+        { { .which = "box-a", .scope_key = "session:a" }, 1, 0 },
+        { { .which = "box-a", .scope_key = "session:d" }, 0, 0 },
+        { { .which = "box-a", .scope_key = "session:", .force = true }, 0, 0 },
+        { { .which = "session:a", .scope_key = "agent:b", .force = true }, 0, 0 },
         { { .which = "0000000000cc" }, 0, 1 }, /* a command runs in it */
         { { .which = "0000000000cc", .force = true }, 1, 0 },
         { { .idle_ms = HOUR }, 2, 0 },         /* b and d; c is in use now */

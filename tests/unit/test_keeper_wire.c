@@ -50,7 +50,7 @@ static void no_struct_has_grown_unseen(void **state)
     assert_int_equal(sizeof(struct nacre_denial), 1384);
     assert_int_equal(sizeof(struct nacre_egress_record), 320);
     assert_int_equal(sizeof(struct nacre_box_info), 688);
-    assert_int_equal(sizeof(struct nacre_keeper_choice), 32);
+    assert_int_equal(sizeof(struct nacre_keeper_choice), 40);
 #endif
 }
 
@@ -294,7 +294,8 @@ static void walls_boxes_and_choices_arrive_whole(void **state)
         .image = "image", .digest = "ff", .created_ms = UINT64_MAX, .used_ms = 2,
         .commands = 3, .owner_pid = 4,
     };
-    const struct nacre_keeper_choice choice = { "session:\xff", 1, UINT64_MAX, true, true };
+    const struct nacre_keeper_choice choice = { "session:\xff", "agent:\xfe", 1, UINT64_MAX,
+                                                true, true };
     NACRE_AUTO(json_guard) json_t *a = sent(nacre_wire_mechanism(&wall));
     NACRE_AUTO(json_guard) json_t *b = sent(nacre_wire_box(&box));
     NACRE_AUTO(json_guard) json_t *c = sent(nacre_wire_choice(&choice));
@@ -310,6 +311,7 @@ static void walls_boxes_and_choices_arrive_whole(void **state)
     assert_memory_equal(&read_box, &box, sizeof(box));
     assert_int_equal(nacre_wire_read_choice(c, &read_choice, &err), NACRE_OK);
     assert_string_equal(read_choice.which, choice.which);
+    assert_string_equal(read_choice.scope_key, choice.scope_key);
     assert_int_equal(read_choice.idle_ms, 1);
     assert_int_equal(read_choice.age_ms, UINT64_MAX);
     assert_true(read_choice.force);

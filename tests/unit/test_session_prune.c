@@ -283,6 +283,30 @@ static void a_record_that_was_changed_removes_no_other_directory(void **state)
     }
 }
 
+/* What it is called is asked for with whose it is, which can't be changed. */
+static void a_record_that_was_changed_ends_no_other_sandbox(void **state)
+{
+    struct nacre_sessions_report report;
+
+    (void)state;
+    for (int pruned = 0; pruned < 2; pruned++) {
+        use("one", 1, 0);
+        scene_shell("sed -i 's/\"box_name\": \"[^\"]*\"/\"box_name\": \"box-two\"/' "
+                    "state/sessions/*.json");
+        make_old("3");
+        boxes.asked = 0;
+        if (pruned)
+            (void)prune(&by_records);
+        else
+            assert_int_equal(end("one", true, &report), NACRE_OK);
+        assert_true(boxes.asked > 0);
+        assert_string_equal(boxes.which[0], "box-two");
+        for (int i = 0; i < boxes.asked; i++)
+            if (strcmp(boxes.which[i], "box-two") == 0)
+                assert_string_equal(boxes.scope_keys[i], "session:one");
+    }
+}
+
 static bool limits_of_agent(void *data, const char *agent, uint64_t *ret_idle_ms,
                             uint64_t *ret_age_ms)
 {
@@ -555,13 +579,15 @@ static void *come_late(void *data)
     return NULL;
 }
 
-static enum nacre_status end_while_one_comes(void *data, const char *which, bool force,
+static enum nacre_status end_while_one_comes(void *data, const char *which,
+                                             const char *scope_key, bool force,
                                              uint32_t *ret_ended, uint32_t *ret_left,
                                              struct nacre_error *err)
 {
     const struct timespec pause = { .tv_nsec = 30000000 };
 
     (void)data;
+    (void)scope_key;
     (void)force;
     (void)err;
     *ret_ended = *ret_left = 0;
@@ -644,6 +670,7 @@ int main(void)
         cmocka_unit_test_setup(a_record_that_is_broken_ends_nothing, enter),
         cmocka_unit_test_setup(a_record_that_was_changed_removes_no_other_directory,
                                enter),
+        cmocka_unit_test_setup(a_record_that_was_changed_ends_no_other_sandbox, enter),
         cmocka_unit_test_setup(each_agents_limits_are_its_own, enter),
         cmocka_unit_test_setup(the_end_takes_the_sessions_own_and_no_others, enter),
         cmocka_unit_test_setup(the_agents_own_workspace_outlives_every_session, enter),

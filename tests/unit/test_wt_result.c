@@ -266,7 +266,7 @@ static void denials_beyond_the_mounts_say_what_they_are(void **state)
     (void)state;
     assert_string_equal(result->denials[0].rule, "capabilities.network.mode");
     assert_string_equal(result->denials[0].text, "no-network: a.example");
-    assert_string_equal(result->denials[0].path, "");
+    assert_string_equal(result->denials[0].path, "a.example");
     assert_non_null(strstr(result->denials[0].fix, "allowed_hosts"));
     assert_string_equal(result->denials[1].text, "no-network");
     assert_string_equal(result->denials[2].text, "read-only: /run/secrets/key");

@@ -76,11 +76,13 @@ nacre_call_consent(struct nacre_engine *engine, const struct nacre_session *sess
                    struct nacre_approval_ask *ask, struct nacre_approval *ret_approval,
                    struct nacre_error *err);
 
-/* Which level would it run at, and why?  Pure but for reading the manifest. */
+/* Which level would it run at, and why?  And would it need an intent (`allowed`: not)?
+ * Pure but for reading the manifest. */
 NACRE_MUST_CHECK enum nacre_status nacre_call_explain(struct nacre_engine *engine,
                                                       const struct nacre_call *call,
                                                       enum nacre_level *ret_level,
                                                       struct nacre_answer *ret_answer,
+                                                      struct nacre_answer *ret_intent,
                                                       struct nacre_error *err);
 
 #endif

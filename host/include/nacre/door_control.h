@@ -22,7 +22,8 @@ enum nacre_door_order {
                           not 0: further ones */
     NACRE_DOOR_REVOKED, /* an fd comes along: of the file that digests of revoked tokens
                            are appended to, read whenever one is used; no answer */
-    NACRE_DOOR_OPEN,   /* `number` is NACRE_DOOR_BUILD; all is there: OPENED or FAILED */
+    NACRE_DOOR_OPEN,   /* `number` is NACRE_DOOR_BUILD, `at_ns` how long it is there for;
+                          all is said: OPENED or FAILED */
     NACRE_DOOR_SERVE,  /* `number` is the kind, and an fd comes along; no answer */
     NACRE_DOOR_BEGIN,  /* `at_ns` is the run's deadline, its id follows; no answer */
     NACRE_DOOR_END,    /* RECORDS, DENIALS, ENDED come back */
@@ -54,7 +55,7 @@ struct nacre_door_totals {
 
 /* Changes with whatever the two say to each other. */
 #define NACRE_DOOR_BUILD                                                          \
-    ((uint32_t)(3 + 1000 * sizeof(struct nacre_denial) +                          \
+    ((uint32_t)(4 + 1000 * sizeof(struct nacre_denial) +                          \
                 8 * sizeof(struct nacre_egress_record) + sizeof(struct nacre_door_totals)))
 
 #define NACRE_DOOR_CONTROL_FD 3

@@ -31,4 +31,8 @@ NACRE_MUST_CHECK enum nacre_status nacre_explain_command(const struct nacre_poli
                                                          struct nacre_answer *ret_answer,
                                                          struct nacre_error *err);
 
+/* Does a run under this policy need an intent, and which line says so?  `allowed`: not. */
+void nacre_explain_intent(const struct nacre_policy *policy,
+                          struct nacre_answer *ret_answer);
+
 #endif

@@ -27,7 +27,7 @@
 #define NACRE_ANNOTATION_SCAN NACRE_ANNOTATION "input-scan"       /* off, on, strict */
 #define NACRE_ANNOTATION_SUSPECT NACRE_ANNOTATION "on-suspect"    /* allow, warn, block */
 #define NACRE_ANNOTATION_ATTACK NACRE_ANNOTATION "on-attack"      /* the same */
-#define NACRE_ANNOTATION_INTENT NACRE_ANNOTATION "require-intent" /* "true", "false" */
+#define NACRE_ANNOTATION_INTENT NACRE_ANNOTATION "require-intent" /* "true", "false", changes */
 #define NACRE_ANNOTATION_DENIED NACRE_ANNOTATION "denied-hosts"   /* HOST, HOST, ... */
 
 #define NACRE_INPUT_CLASS_MAP(X) \
@@ -44,6 +44,7 @@ enum nacre_input_class {
 const char *nacre_input_class_name(enum nacre_input_class class);
 const char *nacre_input_mode_name(enum nacre_input_mode mode);
 const char *nacre_input_action_name(enum nacre_input_action action);
+const char *nacre_intent_need_name(enum nacre_intent_need need);
 
 /* From which sum on.  Mode `strict` needs less. */
 #define NACRE_INPUT_SUSPECT 30

@@ -61,6 +61,10 @@ const char *nacre_intent_verdict_name(enum nacre_intent_verdict verdict);
 
 /* ---- pure ---- */
 
+/* Does the policy let nothing run without one?  With `changes` a tool that only reads is
+ * held to that by its policy, see struct nacre_policy. */
+bool nacre_intent_is_required(const struct nacre_policy *policy);
+
 /* The four digests of a call; expiry and nonce are left as they are. */
 void nacre_intent_describe(const struct nacre_tool *tool,
                            const struct nacre_request *request,

@@ -22,18 +22,17 @@
 #define NACRE_JOBS_MAX 64
 #define NACRE_JOB_KEPT_MS UINT64_C(1800000) /* after its end */
 #define NACRE_JOB_WAIT_MS_MAX UINT64_C(30000)
-#define NACRE_JOB_VARIABLE_BYTES_MAX ((size_t)1 << 20)
-#define NACRE_JOB_VARIABLES_FD 3 /* where the program finds them: a sealed memory file */
+#define NACRE_JOB_WORD_BYTES_MAX ((size_t)1 << 20)
+#define NACRE_JOB_WORDS_FD 3 /* where the program finds them: a sealed memory file */
 
 struct nacre_job_owner {
     const char *session, *agent; /* never NULL; may be "" */
 };
 
 struct nacre_job_start {
-    const char *const *arguments; /* NULL-terminated, of the program: "exec", ... */
-    const char *const *variables; /* NULL-terminated "K=V" of the command, which stand in
-                                     no argument list; or NULL */
-    const char *directory;        /* that relative paths in them are meant from */
+    const char *const *words; /* NULL-terminated, for the program: "exec", ...  They stand
+                                 in no argument list, which is for everybody to read */
+    const char *directory;    /* that relative paths in them are meant from */
     const char *title;            /* the command, for lists */
 };
 

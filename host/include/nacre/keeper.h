@@ -66,6 +66,7 @@ nacre_keeper_list(const char *state_dir,
 struct nacre_keeper_choice {
     const char *which; /* a scope key, a name or an id, as `nacre ps` shows them, or a
                           session's key; NULL: any */
+    const char *scope_key; /* and of this one alone; NULL: of any */
     uint64_t idle_ms, age_ms; /* either of them: strictly more than so long unused, or
                                  old; both 0: whatever its age */
     bool force; /* those in which a command runs too */

@@ -62,6 +62,12 @@ struct nacre_place {
     X(WARN, "warn")              \
     X(BLOCK, "block")
 
+/* Which runs need an intent's token. */
+#define NACRE_INTENT_NEED_MAP(X) \
+    X(NEVER, "false")            \
+    X(ALWAYS, "true")            \
+    X(CHANGES, "changes") /* all but a tool's that only reads, and is held to that */
+
 /* How many sandboxes there are, where they are kept warm. */
 #define NACRE_SCOPE_MAP(X)       \
     X(RUN, "run")                \
@@ -94,6 +100,9 @@ NACRE_POLICY_ENUM(nacre_input_mode, NACRE_INPUT, NACRE_INPUT_MODE_MAP(X));
 #undef X
 #define X(id, name) NACRE_ON_INPUT_##id,
 NACRE_POLICY_ENUM(nacre_input_action, NACRE_ON_INPUT, NACRE_INPUT_ACTION_MAP(X));
+#undef X
+#define X(id, name) NACRE_INTENT_NEED_##id,
+NACRE_POLICY_ENUM(nacre_intent_need, NACRE_INTENT_NEED, NACRE_INTENT_NEED_MAP(X));
 #undef X
 #define X(id, name) NACRE_SCOPE_##id,
 NACRE_POLICY_ENUM(nacre_scope, NACRE_SCOPE, NACRE_SCOPE_MAP(X));
@@ -241,8 +250,10 @@ struct nacre_policy {
     struct {
         enum nacre_input_mode mode; /* UNSET: off */
         enum nacre_input_action suspect, attack; /* what is done; UNSET: warn, block */
-        struct nacre_place mode_place, suspect_place, attack_place;
-        struct nacre_flag intent_required; /* nothing runs without an intent's token */
+        enum nacre_intent_need intent; /* UNSET: never */
+        struct nacre_place mode_place, suspect_place, attack_place, intent_place;
+        bool held_to_reading; /* instead of an intent: files are read-only, and there is no
+                                 network.  No document can say it; the door for tools does */
     } input;
 
     struct {

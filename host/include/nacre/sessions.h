@@ -134,11 +134,11 @@ nacre_sessions_each(const char *state_dir,
 
 /* ---- their end ---- */
 
-/* How a warm sandbox is ended: `which` as nacre_keeper_end() takes it.  *ret_left: it was
- * left, as something runs in it. */
+/* How a warm sandbox is ended: `which` and `scope_key` (NULL: any) as nacre_keeper_end()
+ * takes them.  *ret_left: it was left, as something runs in it. */
 struct nacre_sessions_ender {
-    enum nacre_status (*end)(void *data, const char *which, bool force,
-                             uint32_t *ret_ended, uint32_t *ret_left,
+    enum nacre_status (*end)(void *data, const char *which, const char *scope_key,
+                             bool force, uint32_t *ret_ended, uint32_t *ret_left,
                              struct nacre_error *err);
     void *data;
 };

@@ -171,7 +171,7 @@ call=(--session s1 --user-input said --intent "$token" args.wat one 'two words')
 
 run run --policy bound.yaml args.wat one 'two words'
 expect_status 126
-expect_err_has "denied: bound.yaml:6:27: the policy lets nothing run without an intent, and none came"
+expect_err_has "denied: bound.yaml:6:27: the policy does not let this run without an intent, and none came"
 # What denies for another reason does not use it up.
 run run --policy bound.yaml --timeout-ms 604800000 "${call[@]}"
 expect_status 126

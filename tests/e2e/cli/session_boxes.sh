@@ -104,6 +104,11 @@ config all session none
 session work --env LD_PRELOAD=/x.so true
 expect_status 126
 expect_err_has "LD_PRELOAD is not passed to a native command"
+run tool call exec --config c.json5 --session work \
+  --json-args '{"command": "true", "environment": {"LD_PRELOAD": "/x.so"}}'
+expect_status 126
+run tool call process --config c.json5 --session work \
+  --json-args '{"action": "list"}'
 is "records of what was refused" "$(compgen -G "$state/sessions/*.json" || true)" ""
 [[ ! -e $root ]] || fail "what was refused has a workspace"
 
@@ -264,8 +269,12 @@ wait "$dies" || true
 session dies 'echo again' # its turn is free at once
 expect_out "again"
 is "containers" "$(count)" 2
+# A record that was changed to name another's sandbox ends its own session's alone.
+sed -i "s/\"box_name\": \"[^\"]*\"/\"box_name\": \"${prefix}work-e274eeff\"/" \
+  "$(grep -l '"scope_key": "dies"' "$state/sessions/"*.json)"
 run session end dies
 expect_out_has "ended 1 sandbox, removed 1 workspace"
+is "containers" "$(names)" "${prefix}work-e274eeff"
 
 # ---- two that race for one scope ----
 

@@ -220,6 +220,39 @@ expect_err "nacre: --json-args goes with --tool NAME and no other argument"
 run intent issue --json-args '{}'
 expect_status 125
 
+# ---- an intent for what changes something, and for nothing else ----
+
+put reader "nacre/access: read"
+sed 's/^metadata:.*/&\n  annotations: {nacre\/require-intent: changes}/' \
+  "$NACRE_POLICY_DIR/workspace.yaml" >changes.yaml
+grep -q require-intent changes.yaml
+careful=(--policy "$PWD/changes.yaml" --workspace "$PWD/ws")
+run tool call reader "${careful[@]}" --json-args '{"do": "read", "path": "/workspace/f"}'
+expect_status 0
+expect_out content
+run tool call reader "${careful[@]}" --json-args '{"do": "write", "path": "/workspace/careful", "text": "x"}'
+[[ ! -e ws/careful ]] || fail "what says that it reads has written"
+run tool call writer "${careful[@]}" --json-args '{"do": "write", "path": "/workspace/careful", "text": "x"}'
+expect_status 126
+expect_err_has "does not let this run without an intent"
+[[ ! -e ws/careful ]] || fail "written without an intent"
+issue writer '{"do": "write", "path": "/workspace/careful", "text": "x"}'
+run tool call writer "${careful[@]}" --intent "$token" --json-args '{"do": "write", "path": "/workspace/careful", "text": "x"}'
+expect_status 0
+[[ -e ws/careful ]] || fail "not written with an intent"
+run run "${careful[@]}" "$PROBE"
+expect_status 126
+expect_err_has "does not let this run without an intent"
+place=$(grep -n require-intent changes.yaml | cut -d: -f1)
+run explain --tool writer "${careful[@]}"
+expect_out_has "it needs an intent"
+expect_out_has "decided by metadata.annotations.nacre/require-intent at $PWD/changes.yaml:$place:"
+run explain --tool reader "${careful[@]}" --json
+expect_json
+expect_out_has '"intent":{"required":false'
+run explain --tool "$PROBE" "${careful[@]}"
+expect_out_has "it needs an intent"
+
 # ---- check and explain ----
 
 run check "$NACRE_TOOL_DIR/probe"
