@@ -10,23 +10,35 @@
  * known only under the lock, when the rest stands already. */
 #define FRONT_ROOM (sizeof(AUDIT_LINE_FRONT) - 1 + 20)
 
+void audit_line_init(struct audit_line *line)
+{
+    line->bytes = line->room;
+    line->size = FRONT_ROOM;
+    line->allocated = sizeof(line->room);
+    line->failed = false;
+}
+
 void audit_line_grow(struct audit_line *line, const char *bytes, size_t count)
 {
-    size_t size = line->allocated ? line->size : FRONT_ROOM;
-    size_t wanted = line->allocated ? line->allocated : 2048;
+    bool on_heap = line->bytes != line->room;
+    size_t wanted = line->allocated;
     char *grown;
 
     if (line->failed)
         return;
-    while (wanted < size + count)
+    while (wanted < line->size + count)
         wanted *= 2;
     assert(wanted <= AUDIT_LINE_MAX);
-    grown = realloc(line->bytes, wanted);
+    grown = realloc(on_heap ? line->bytes : NULL, wanted);
     if (!grown) {
         line->failed = true;
+        line->allocated = line->size; /* whatever is added next comes here, too */
         return;
     }
-    *line = (struct audit_line){ .bytes = grown, .size = size, .allocated = wanted };
+    if (!on_heap)
+        memcpy(grown, line->room, line->size);
+    line->bytes = grown;
+    line->allocated = wanted;
     audit_line_put(line, bytes, count);
 }
 
@@ -156,6 +168,6 @@ bool audit_line_seal(struct audit_line *line, uint64_t seq,
 
 void audit_line_clear(struct audit_line *line)
 {
-    free(line->bytes);
-    *line = (struct audit_line){ 0 };
+    if (line->bytes != line->room)
+        free(line->bytes);
 }

@@ -12,13 +12,14 @@
  * One record under construction.  Written by hand and not as a tree: a record is
  * made twice in every call, and a call takes microseconds.
  *
- * Zeroed is an empty line.  When memory runs out `failed` is set, later additions do
- * nothing, and sealing fails: a builder needs no check of its own.
+ * When memory runs out `failed` is set, later additions do nothing, and sealing fails: a
+ * builder needs no check of its own.
  */
 struct audit_line {
-    char *bytes;
+    char *bytes; /* `room`, or on the heap: so it is not to be copied */
     size_t size, allocated;
     bool failed;
+    char room[2048]; /* does for a call that met no wall */
 };
 
 /* Every field of a record is cut, so that a record is never longer than this. */
@@ -26,6 +27,8 @@ struct audit_line {
 
 /* What every record starts with; its number follows. */
 #define AUDIT_LINE_FRONT "{\"v\":1,\"seq\":"
+
+void audit_line_init(struct audit_line *line);
 
 /* Bytes of our own, as they are, where the room does not do. */
 void audit_line_grow(struct audit_line *line, const char *bytes, size_t count);
@@ -35,7 +38,7 @@ void audit_line_grow(struct audit_line *line, const char *bytes, size_t count);
 static inline void audit_line_put(struct audit_line *line, const char *bytes,
                                   size_t count)
 {
-    if (line->failed || count > line->allocated - line->size) {
+    if (count > line->allocated - line->size) {
         audit_line_grow(line, bytes, count);
         return;
     }
@@ -69,7 +72,7 @@ bool audit_line_seal(struct audit_line *line, uint64_t seq,
                      const struct nacre_digest *prev, const char **ret_text,
                      size_t *ret_count);
 
-/* Frees it; `line` is empty and usable again.  A scope guard, too. */
+/* Frees it.  A scope guard, too. */
 void audit_line_clear(struct audit_line *line);
 
 #endif

@@ -109,10 +109,11 @@ enum nacre_status audit_log_recover(struct nacre_audit *audit,
 {
     size_t count = damage->torn_count < AUDIT_TORN_MAX ? (size_t)damage->torn_count
                                                        : AUDIT_TORN_MAX;
-    NACRE_AUTO(audit_line_clear) struct audit_line line = { 0 };
+    NACRE_AUTO(audit_line_clear) struct audit_line line;
     char torn[AUDIT_TORN_MAX];
     enum nacre_status status;
 
+    audit_line_init(&line);
     status = audit_pread(audit->fd, audit->shown, torn, count, audit->head.bytes, err);
     if (status != NACRE_OK)
         return status;
@@ -221,12 +222,13 @@ static enum nacre_status commit(struct nacre_audit *audit, struct audit_line *li
 }
 
 enum nacre_status nacre_audit_begin(struct nacre_audit *audit,
-                                    const struct nacre_audit_run *run,
+                                    struct nacre_audit_run *run,
                                     struct nacre_error *err)
 {
-    NACRE_AUTO(audit_line_clear) struct audit_line line = { 0 };
+    NACRE_AUTO(audit_line_clear) struct audit_line line;
 
     assert(audit->secret->present); /* not in a forked child */
+    audit_line_init(&line);
     audit_record_begin(&line, &audit->secret->keyed, run);
     return commit(audit, &line, err);
 }
@@ -237,9 +239,10 @@ enum nacre_status nacre_audit_end(struct nacre_audit *audit,
                                   const struct nacre_error *failure,
                                   struct nacre_error *err)
 {
-    NACRE_AUTO(audit_line_clear) struct audit_line line = { 0 };
+    NACRE_AUTO(audit_line_clear) struct audit_line line;
 
     assert(audit->secret->present);
+    audit_line_init(&line);
     audit_record_end(&line, &audit->secret->keyed, run, result, failure);
     return commit(audit, &line, err);
 }

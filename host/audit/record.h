@@ -12,7 +12,7 @@
 struct nacre_hasher audit_record_hasher(const uint8_t key[NACRE_KEY_BYTES]);
 
 void audit_record_begin(struct audit_line *line, const struct nacre_hasher *keyed,
-                        const struct nacre_audit_run *run);
+                        struct nacre_audit_run *run);
 void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
                       const struct nacre_audit_run *run,
                       const struct nacre_result *result,

@@ -75,11 +75,12 @@ struct nacre_digest nacre_hmac(const void *key, size_t key_bytes, const void *by
 
 const char *nacre_digest_hex(const struct nacre_digest *digest, char ret_hex[NACRE_HEX])
 {
-    static const char digits[] = "0123456789abcdef";
-
+    /* By arithmetic and not from a table: so the compiler does many at once. */
     for (size_t i = 0; i < sizeof(digest->bytes); i++) {
-        ret_hex[2 * i] = digits[digest->bytes[i] >> 4];
-        ret_hex[2 * i + 1] = digits[digest->bytes[i] & 15];
+        uint8_t high = digest->bytes[i] >> 4, low = digest->bytes[i] & 15;
+
+        ret_hex[2 * i] = (char)(high + '0' + (high > 9 ? 'a' - '9' - 1 : 0));
+        ret_hex[2 * i + 1] = (char)(low + '0' + (low > 9 ? 'a' - '9' - 1 : 0));
     }
     ret_hex[NACRE_HEX - 1] = '\0';
     return ret_hex;

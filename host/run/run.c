@@ -117,7 +117,7 @@ static enum nacre_status run_planned(struct nacre_engine *engine,
 
 /* Both records of a run that could not even begin; *err says why, and goes on to. */
 static enum nacre_status record_failure(struct nacre_engine *engine,
-                                        const struct nacre_audit_run *record,
+                                        struct nacre_audit_run *record,
                                         struct nacre_error *err)
 {
     struct nacre_error audit_err;
@@ -133,7 +133,7 @@ static enum nacre_status record_failure(struct nacre_engine *engine,
 
 static enum nacre_status run_recorded(struct nacre_engine *engine,
                                       struct nacre_executor *executor,
-                                      const struct nacre_audit_run *record,
+                                      struct nacre_audit_run *record,
                                       struct nacre_result *result,
                                       struct nacre_error *err)
 {

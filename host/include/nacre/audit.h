@@ -81,6 +81,10 @@ struct nacre_audit_run {
     const struct nacre_plan *plan;     /* NULL when there was none */
     const char *executor;              /* name, or NULL */
     const struct nacre_audit_bare *bare; /* NULL: it has a sandbox, or does not run */
+
+    /* begin's, for end to say it again; 0 before, and where it is too long to keep */
+    size_t about_count;
+    char about[1024];
 };
 
 /*
@@ -89,7 +93,7 @@ struct nacre_audit_run {
  * when it is full, deleted, was cut or put back behind our back.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_audit_begin(struct nacre_audit *audit,
-                                                     const struct nacre_audit_run *run,
+                                                     struct nacre_audit_run *run,
                                                      struct nacre_error *err);
 
 /* After it.  `failure` is NULL unless the host failed; then `result` is NULL. */
