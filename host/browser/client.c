@@ -91,18 +91,19 @@ enum nacre_status nacre_browser_url(const char *state_dir,
     return status;
 }
 
-enum nacre_status nacre_browser_stop(const char *state_dir,
-                                     const struct nacre_session *session,
+enum nacre_status nacre_browser_stop(const char *state_dir, const char *scope_key,
                                      struct nacre_error *err)
 {
+    char slug[NACRE_SLUG];
     json_t *told = NULL;
-    enum nacre_status status =
-        control_ask(state_dir, session->slug, CONTROL_STOP, &told, err);
+    enum nacre_status status;
 
+    nacre_session_slug(scope_key, slug);
+    status = control_ask(state_dir, slug, CONTROL_STOP, &told, err);
     json_decref(told);
     if (status != NACRE_OK)
         return status;
-    return control_await_end(state_dir, session->slug,
+    return control_await_end(state_dir, slug,
                              nacre_clock_ns() + STOP_MS * NACRE_NS_PER_MS, err);
 }
 

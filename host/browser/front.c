@@ -24,10 +24,19 @@ struct front {
     int listeners[2];     /* CDP, the screen */
     uint16_t ports[2];
     char version[FRONT_VERSION];
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* over what follows */
     pthread_cond_t changed;
-    uint32_t connections;
+    struct guest *strangers; /* the first to come first */
+    uint32_t stranger_count, connections;
     _Atomic uint64_t used_ns;
+};
+
+struct guest {
+    struct front *front;
+    int fd;
+    bool of_screen;
+    struct guest *next; /* of the strangers */
+    bool is_let_in;     /* under the front's lock */
 };
 
 enum nacre_status front_open(const struct front_options *options,
@@ -57,7 +66,7 @@ void front_free(struct front *front)
     nacre_fd_guard(&front->listeners[0]);
     nacre_fd_guard(&front->listeners[1]);
     (void)pthread_mutex_lock(&front->lock);
-    while (front->connections > 0)
+    while (front->connections + front->stranger_count > 0)
         (void)pthread_cond_wait(&front->changed, &front->lock);
     (void)pthread_mutex_unlock(&front->lock);
     (void)pthread_cond_destroy(&front->changed);
@@ -137,30 +146,64 @@ int front_fd(const struct front *front, bool of_screen)
 
 /* ---- connections ---- */
 
-struct guest {
-    struct front *front;
-    int fd;
-    bool of_screen;
-};
-
-static void leave(struct front *front)
+/* The lock is held. */
+static void unlink_stranger(struct front *front, const struct guest *gone)
 {
-    atomic_store(&front->used_ns, nacre_clock_ns());
+    struct guest **at = &front->strangers;
+
+    while (*at != gone)
+        at = &(*at)->next;
+    *at = gone->next;
+    front->stranger_count--;
+}
+
+/* It has shown a token. */
+static bool let_in(void *data)
+{
+    struct guest *guest = data;
+    struct front *front = guest->front;
+    bool has_room;
+
     (void)pthread_mutex_lock(&front->lock);
-    front->connections--;
+    has_room = front->connections < FRONT_CONNECTIONS_MAX;
+    if (has_room) {
+        unlink_stranger(front, guest);
+        guest->is_let_in = true;
+        front->connections++;
+        atomic_store(&front->used_ns, nacre_clock_ns());
+        (void)pthread_cond_broadcast(&front->changed);
+    }
+    (void)pthread_mutex_unlock(&front->lock);
+    return has_room;
+}
+
+/* Takes `guest`.  Its fd is closed when nobody can find it any more. */
+static void leave(struct guest *guest)
+{
+    struct front *front = guest->front;
+
+    (void)pthread_mutex_lock(&front->lock);
+    if (guest->is_let_in) {
+        front->connections--;
+        atomic_store(&front->used_ns, nacre_clock_ns());
+    } else {
+        unlink_stranger(front, guest);
+    }
+    (void)close(guest->fd);
     (void)pthread_cond_broadcast(&front->changed);
     (void)pthread_mutex_unlock(&front->lock);
+    free(guest);
 }
 
 static void *serve(void *data)
 {
     struct guest *guest = data;
     struct front *front = guest->front;
+    const struct visitor_gate gate = { let_in, guest };
 
-    visitor_serve(&front->at, guest->fd, front->ports[guest->of_screen],
+    visitor_serve(&front->at, &gate, guest->fd, front->ports[guest->of_screen],
                   guest->of_screen);
-    free(guest);
-    leave(front);
+    leave(guest);
     return NULL;
 }
 
@@ -179,18 +222,22 @@ static bool start(struct guest *guest)
     return started;
 }
 
-/* One too many is closed: whoever keeps so many open has had them by as many tokens, or
- * has not said a word yet and is dropped soon. */
-static bool enter(struct front *front)
+/* Where there is no place the first to come has to go: a stranger is being read from, and
+ * ends when that does. */
+static void enter(struct front *front, struct guest *guest)
 {
-    bool has_room;
+    struct guest **last = &front->strangers;
 
     (void)pthread_mutex_lock(&front->lock);
-    has_room = front->connections < FRONT_CONNECTIONS_MAX;
-    if (has_room)
-        front->connections++;
+    while (front->stranger_count >= FRONT_STRANGERS_MAX) {
+        (void)shutdown(front->strangers->fd, SHUT_RDWR);
+        (void)pthread_cond_wait(&front->changed, &front->lock);
+    }
+    while (*last)
+        last = &(*last)->next;
+    *last = guest;
+    front->stranger_count++;
     (void)pthread_mutex_unlock(&front->lock);
-    return has_room;
 }
 
 void front_accept(struct front *front, bool of_screen)
@@ -202,18 +249,14 @@ void front_accept(struct front *front, bool of_screen)
 
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
         (void)poll(NULL, 0, LOOK_MS); /* who waits there is still there */
-    if (fd < 0 || !enter(front))
+    guest = fd < 0 ? NULL : malloc(sizeof(*guest));
+    if (!guest)
         return;
-    guest = malloc(sizeof(*guest));
-    if (guest) {
-        *guest = (struct guest){ front, fd, of_screen };
-        if (start(guest)) {
-            (void)nacre_fd_take(&fd);
-            return;
-        }
-        free(guest);
-    }
-    leave(front);
+    *guest = (struct guest){ .front = front, .fd = nacre_fd_take(&fd),
+                             .of_screen = of_screen };
+    enter(front, guest);
+    if (!start(guest))
+        leave(guest);
 }
 
 /* ---- what others ask ---- */

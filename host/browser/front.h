@@ -15,6 +15,9 @@
  * whoever runs that, by `dial_fd` as nacre_request has it.
  */
 #define FRONT_CONNECTIONS_MAX 32
+/* Who has shown no token yet may be anybody on this machine, and is in nobody's way: when
+ * so many are there, the next one takes the place of the first. */
+#define FRONT_STRANGERS_MAX 32
 #define FRONT_BROWSER_PATH 128
 #define FRONT_VERSION 128
 
@@ -54,7 +57,8 @@ NACRE_MUST_CHECK enum nacre_status front_url(struct front *front, enum token_kin
                                              struct nacre_error *err);
 
 const char *front_version(const struct front *front); /* "Chrome/147..."; escaped */
+/* Of those with a token: how many, and when the last one ended or began. */
 uint32_t front_connections(const struct front *front);
-uint64_t front_used_ns(const struct front *front); /* when the last one ended or began */
+uint64_t front_used_ns(const struct front *front);
 
 #endif

@@ -27,6 +27,7 @@
 
 struct visitor {
     const struct visitor_at *at;
+    const struct visitor_gate *gate;
     int fd;
     struct nacre_buf bytes; /* that came */
     size_t used;            /* of them by the head */
@@ -84,6 +85,15 @@ static void fail(const struct visitor *visitor)
            "the browser does not answer\n");
 }
 
+static bool come_in(const struct visitor *visitor)
+{
+    if (visitor->gate->let_in(visitor->gate->data))
+        return true;
+    answer(visitor, "503 Service Unavailable", "Content-Type: text/plain\r\n",
+           "too many are connected\n");
+    return false;
+}
+
 /* ---- what it asks ---- */
 
 static bool read_head(struct visitor *visitor, uint16_t port, bool of_screen)
@@ -125,6 +135,8 @@ static void tell_version(const struct visitor *visitor)
         refuse(visitor);
         return;
     }
+    if (!come_in(visitor))
+        return;
     if (!box_version(&at->box, now_ns + OPEN_MS * NACRE_NS_PER_MS, &version) ||
         tokens_give(at->tokens, TOKEN_CDP_SOCKET, nacre_clock_ns(), token, &ignored) !=
             NACRE_OK) {
@@ -211,7 +223,7 @@ static void join_cdp(const struct visitor *visitor)
                      nacre_clock_ns()) ||
         strcmp(visitor->route.path, at->browser_path) != 0)
         refuse(visitor);
-    else
+    else if (come_in(visitor))
         join_socket(visitor, NACRE_BROWSER_CDP_PORT, at->browser_path);
 }
 
@@ -229,6 +241,8 @@ static void enter_screen(const struct visitor *visitor)
         refuse(visitor);
         return;
     }
+    if (!come_in(visitor))
+        return;
     (void)snprintf(fields, sizeof(fields),
                    "Location: /%s/vnc.html?autoconnect=1&resize=scale&path=%s/websockify"
                    "\r\nSet-Cookie: " ROUTE_COOKIE
@@ -300,6 +314,8 @@ static void send_file(const struct visitor *visitor)
         refuse(visitor);
         return;
     }
+    if (!come_in(visitor))
+        return;
     (void)snprintf(head, sizeof(head), "GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n",
                    visitor->route.path);
     box_fd = box_dial(&at->box, NACRE_BROWSER_NOVNC_PORT);
@@ -325,7 +341,8 @@ static void join_screen(const struct visitor *visitor)
         refuse(visitor);
         return;
     }
-    join_socket(visitor, NACRE_BROWSER_NOVNC_PORT, "/websockify");
+    if (come_in(visitor))
+        join_socket(visitor, NACRE_BROWSER_NOVNC_PORT, "/websockify");
     tokens_visit_end(visitor->at->tokens, &visit);
 }
 
@@ -355,12 +372,13 @@ static void serve(const struct visitor *visitor)
     }
 }
 
-void visitor_serve(const struct visitor_at *at, int fd, uint16_t port, bool of_screen)
+void visitor_serve(const struct visitor_at *at, const struct visitor_gate *gate, int fd,
+                   uint16_t port, bool of_screen)
 {
-    struct visitor visitor = { .at = at, .fd = fd, .bytes = NACRE_BUF(HEAD_BYTES_MAX) };
+    struct visitor visitor = { .at = at, .gate = gate, .fd = fd,
+                               .bytes = NACRE_BUF(HEAD_BYTES_MAX) };
 
     if (read_head(&visitor, port, of_screen))
         serve(&visitor);
     nacre_buf_clear(&visitor.bytes);
-    (void)close(fd);
 }

@@ -495,19 +495,53 @@ static void the_screen_is_one_visitors(void **state)
     close_world(&world);
 }
 
-static void so_many_come_in_and_no_more(void **state)
+/* Any user of this machine can connect, and say nothing. */
+static void whoever_shows_no_token_keeps_nobody_out(void **state)
 {
-    int fds[FRONT_CONNECTIONS_MAX + 1];
+    int fds[3 * FRONT_STRANGERS_MAX], fd;
+    char path[256], head[1024], byte;
     struct world world;
-    char byte;
 
     (void)state;
     open_world(&world, KIND);
     await(&world);
-    for (size_t i = 0; i <= FRONT_CONNECTIONS_MAX; i++)
+    for (size_t i = 0; i < NACRE_COUNT(fds); i++)
+        fds[i] = visit(&world, false, i % 2 ? "" : "GET / HT");
+    path_of(&world, TOKEN_CDP_SOCKET, path);
+    fd = open_visit(&world, false, path, "", head, sizeof(head));
+    assert_non_null(strstr(head, " 101 "));
+    assert_int_equal(read(fds[0], &byte, 1), 0); /* the first had to go */
+    assert_int_equal(front_connections(world.front), 1);
+    /* Who is in stays, whoever comes. */
+    for (size_t i = 0; i < NACRE_COUNT(fds); i++) {
+        (void)close(fds[i]);
         fds[i] = visit(&world, false, "");
-    assert_int_equal(front_connections(world.front), FRONT_CONNECTIONS_MAX);
-    assert_int_equal(read(fds[FRONT_CONNECTIONS_MAX], &byte, 1), 0);
+    }
+    assert_int_equal(read(fd, &byte, 1), 1);
+    say(fd, "late");
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(read(fd, &byte, 1), 1);
+    assert_int_equal(byte, 'e');
+    close_world(&world);
+    for (size_t i = 0; i < NACRE_COUNT(fds); i++)
+        (void)close(fds[i]);
+    (void)close(fd);
+}
+
+static void so_many_come_in_and_no_more(void **state)
+{
+    int fds[FRONT_CONNECTIONS_MAX + 1];
+    char path[256], head[1024];
+    struct world world;
+
+    (void)state;
+    open_world(&world, KIND);
+    await(&world);
+    for (size_t i = 0; i <= FRONT_CONNECTIONS_MAX; i++) {
+        path_of(&world, TOKEN_CDP_SOCKET, path);
+        fds[i] = open_visit(&world, false, path, "", head, sizeof(head));
+        assert_non_null(strstr(head, i < FRONT_CONNECTIONS_MAX ? " 101 " : " 503 "));
+    }
     close_world(&world);
     for (size_t i = 0; i <= FRONT_CONNECTIONS_MAX; i++)
         (void)close(fds[i]);
@@ -679,6 +713,7 @@ int main(void)
         cmocka_unit_test(a_token_opens_one_socket_and_its_bytes_go_both_ways),
         cmocka_unit_test(a_sandbox_that_answers_another_key_is_not_believed),
         cmocka_unit_test(the_screen_is_one_visitors),
+        cmocka_unit_test(whoever_shows_no_token_keeps_nobody_out),
         cmocka_unit_test(so_many_come_in_and_no_more),
         cmocka_unit_test(a_sandbox_keeps_no_place_of_a_client_that_has_left),
         cmocka_unit_test(a_picture_is_taken_of_a_page_that_was_loaded),

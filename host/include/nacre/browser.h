@@ -144,9 +144,10 @@ nacre_browser_start(const struct nacre_keeper_at *at, const struct nacre_session
                     const char *approval, struct nacre_browser_info *ret_info,
                     struct nacre_error *err);
 
-/* Ends it and waits until nothing is left.  NACRE_ERR_NOT_FOUND: there is none. */
+/* Ends a scope's, whoever serves it, and waits until nothing is left.
+ * NACRE_ERR_NOT_FOUND: there is none. */
 NACRE_MUST_CHECK enum nacre_status nacre_browser_stop(const char *state_dir,
-                                                      const struct nacre_session *session,
+                                                      const char *scope_key,
                                                       struct nacre_error *err);
 
 /* A URL that opens one connection, within a minute. */
