@@ -266,8 +266,8 @@ static int stop(struct asked *asked)
 {
     struct nacre_error err;
 
-    if (nacre_browser_stop(nacre_engine_state_dir(asked->engine), asked->session.session,
-                           &err) != NACRE_OK)
+    if (nacre_browser_stop(nacre_engine_state_dir(asked->engine),
+                           asked->session.session->scope_key, &err) != NACRE_OK)
         return cli_fail(asked->args, &err);
     if (asked->args->json)
         return print_json(json_pack("{s:b}", "stopped", 1));

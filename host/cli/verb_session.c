@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "boxes.h"
+#include "nacre/browser.h"
 #include "nacre/clock.h"
 #include "nacre/jobs.h"
 #include "nacre/own.h"
@@ -139,13 +140,25 @@ static int list_all(const struct cli_args *args, struct nacre_engine *engine)
 
 /* ---- end ---- */
 
-/* Without a keeper nothing runs in the background. */
+struct background {
+    const char *state_dir;
+    bool force;
+};
+
+/* What the keeper has, and by force a browser that somebody serves by hand.  Of one that
+ * does not end, the session's own end tells. */
 static enum nacre_status end_jobs(void *data, const char *key, uint32_t *ret_ended,
                                   struct nacre_error *err)
 {
-    const struct nacre_keeper_at at = { .state_dir = data };
+    const struct background *background = data;
+    const struct nacre_keeper_at at = { .state_dir = background->state_dir };
+    enum nacre_status status = nacre_jobs_end(&at, key, ret_ended, err);
+    struct nacre_error ignored;
 
-    return nacre_jobs_end(&at, key, ret_ended, err);
+    if (status == NACRE_OK && background->force &&
+        nacre_browser_stop(background->state_dir, key, &ignored) == NACRE_OK)
+        ++*ret_ended;
+    return status;
 }
 
 static void tell_end(const struct nacre_sessions_report *sum)
@@ -169,16 +182,17 @@ static int end(const struct cli_args *args, struct nacre_engine *engine)
 {
     const char *state_dir = nacre_engine_state_dir(engine);
     const struct nacre_sessions_ender ender = { cli_boxes_ender, engine };
+    struct background background = { state_dir, args->values[OPT_FORCE].given };
     struct nacre_sessions_report sum = { 0 };
     struct nacre_error err;
 
     for (size_t i = 1; i < args->operand_count; i++) {
         const struct nacre_sessions_end how = {
             .key = args->operands[i],
-            .force = args->values[OPT_FORCE].given,
+            .force = background.force,
             .deadline_ns = deadline(args),
             .end_jobs = end_jobs,
-            .jobs_data = (void *)state_dir,
+            .jobs_data = &background,
         };
         struct nacre_sessions_report one;
 

@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "dk_recipe.h"
 #include "engine_world.h"
@@ -137,6 +139,70 @@ static void without_mmdebstrap_the_package_is_named(void **state)
     assert_int_equal(setenv("PATH", "/usr/bin:/bin:/usr/sbin:/sbin", 1), 0);
 }
 
+/* A zombie that nobody has collected yet is gone, too. */
+static bool is_gone(int pid)
+{
+    char path[64], text[256] = "";
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    const char *name_end;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+        return true;
+    name_end = strrchr(text, ')');
+    return !name_end || name_end[2] == 'Z' || name_end[2] == 'X';
+}
+
+#define PATIENCE 600 /* times 50 ms */
+
+static void await_pids(const char *path, int pids[2])
+{
+    FILE *file = NULL;
+
+    for (int i = 0; i < PATIENCE && !(file = fopen(path, "re")); i++)
+        (void)usleep(50000);
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%d %d", &pids[0], &pids[1]), 2);
+    (void)fclose(file);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* The real one, too, waits for its children, whatever it is told itself. */
+static void mmdebstrap_ends_with_whoever_asked_for_it(void **state)
+{
+    static const int signals[] = { SIGTERM, SIGINT, SIGKILL };
+    char path[128], script[512];
+
+    NEEDS_ENGINE();
+    (void)jail_path(&jail, "pids", path);
+    (void)snprintf(script, sizeof(script),
+                   "#!/bin/sh\ntrap : TERM\nsleep 3600 &\n"
+                   "echo $! $$ >%s.part; mv %s.part %s\n"
+                   "while kill -0 $! 2>/dev/null; do wait $!; done\n",
+                   path, path, path);
+    put_program("mmdebstrap", script);
+    for (size_t i = 0; i < NACRE_COUNT(signals); i++) {
+        int pids[2], left = PATIENCE;
+        pid_t asker = fork();
+
+        if (asker == 0)
+            _exit(build(NAME) == NACRE_OK);
+        assert_true(asker > 0);
+        await_pids(path, pids);
+        assert_false(is_gone(pids[0]) || is_gone(pids[1]));
+        assert_int_equal(kill(asker, signals[i]), 0);
+        assert_int_equal(waitpid(asker, NULL, 0), asker);
+        while (!(is_gone(pids[0]) && is_gone(pids[1])) && left-- > 0)
+            (void)usleep(50000);
+        if (left < 0) {
+            (void)kill(pids[0], SIGKILL);
+            (void)kill(pids[1], SIGKILL);
+            fail_msg("after signal %d it still runs", signals[i]);
+        }
+    }
+}
+
 static void a_name_that_is_none_is_refused(void **state)
 {
     static const char *const names[] = { "", ":", "a:", ":1", "a@sha256:00", "A B:1",
@@ -217,6 +283,7 @@ int main(void)
         IN_ENGINE(what_mmdebstrap_complains_about_is_told),
         IN_ENGINE(an_image_that_was_cut_off_gets_no_name),
         IN_ENGINE(without_mmdebstrap_the_package_is_named),
+        IN_ENGINE(mmdebstrap_ends_with_whoever_asked_for_it),
         IN_ENGINE(a_name_that_is_none_is_refused),
         IN_ENGINE(with_a_base_it_is_built_from_a_dockerfile),
     };

@@ -218,6 +218,18 @@ expect_status 0
 run session end agent:main:main --force
 expect_status 0
 is "containers after the session" "$(boxes)" ""
+# One that nobody but its own process knows of.
+"$NACRE" browser serve --config on.json5 >"$scratch/served" 2>&1 &
+served=$!
+for ((left = 2400; left > 0; left--)); do
+  ! grep -q ready "$scratch/served" || break
+  kill -0 "$served" || fail "it was not served: $(cat "$scratch/served")"
+  sleep 0.05
+done
+run session end agent:main:main --force
+expect_status 0
+is "containers after a session that was served by hand" "$(boxes)" ""
+wait "$served" || fail "whoever served it left with $?"
 run audit verify
 expect_status 0
 passed
