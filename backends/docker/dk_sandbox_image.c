@@ -1,18 +1,13 @@
-/*
- * Images are made from Debian's packages, in one of two ways.  What the engine and mmdebstrap say is shown escaped, never obeyed.
- */
+/* Images are made from Debian's packages, in one of two ways.  What the engine and
+ * mmdebstrap say is shown escaped, never obeyed. */
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "dk_maker.h"
 #include "dk_sandbox_image.h"
 #include "nacre/text.h"
 
@@ -26,8 +21,6 @@
 #define SCRIPT_MAX 4096 /* with its packages and what runs it */
 
 static const char only_base[] = "FROM " BASE "\n";
-
-extern char **environ;
 
 /* ---- from a Dockerfile ---- */
 
@@ -114,22 +107,6 @@ static enum nacre_status from_dockerfile(struct dk_client *client,
 
 /* ---- by mmdebstrap ---- */
 
-/* A program whose output is the image, and what it complains about. */
-struct maker {
-    pid_t pid;
-    int out_fd, errors_fd;
-};
-
-static void maker_end(struct maker *maker)
-{
-    nacre_fd_guard(&maker->out_fd);
-    nacre_fd_guard(&maker->errors_fd);
-    if (maker->pid > 0) {
-        (void)kill(maker->pid, SIGTERM); /* it has mounts and files of its own to undo */
-        (void)waitpid(maker->pid, NULL, 0);
-    }
-}
-
 /* Its words; without a script there is no hook, and the words end a little earlier. */
 struct words {
     char packages[SCRIPT_MAX], hook[SCRIPT_MAX];
@@ -162,42 +139,23 @@ static void write_words(const struct dk_recipe *recipe, struct words *ret_words)
     ret_words->argv[count] = NULL;
 }
 
-static enum nacre_status spawn(struct maker *maker, const struct dk_recipe *recipe,
+static enum nacre_status start(struct dk_maker *maker, const struct dk_recipe *recipe,
                                struct nacre_error *err)
 {
     struct words words;
-    posix_spawn_file_actions_t actions;
-    NACRE_AUTO(nacre_fd_guard) int out = -1;
-    int ends[2], failed;
+    enum nacre_status status;
 
-    /* A file, and not a pipe: nobody reads it before the end. */
     write_words(recipe, &words);
-    maker->errors_fd = memfd_create("nacre-mmdebstrap", MFD_CLOEXEC);
-    if (maker->errors_fd < 0 || pipe2(ends, O_CLOEXEC) != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "can't start mmdebstrap");
-    maker->out_fd = ends[0];
-    out = ends[1];
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    (void)posix_spawn_file_actions_adddup2(&actions, out, 1);
-    (void)posix_spawn_file_actions_adddup2(&actions, maker->errors_fd, 2);
-    (void)posix_spawn_file_actions_addclosefrom_np(&actions, 3); /* libcurl's are open */
-    failed = posix_spawnp(&maker->pid, words.argv[0], &actions, NULL,
-                          (char *const *)words.argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (failed == 0)
-        return NACRE_OK;
-    maker->pid = 0;
-    errno = failed;
-    if (failed == ENOENT)
+    status = dk_maker_start(words.argv, maker, err);
+    if (status == NACRE_ERR_NOT_FOUND)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "there is no program mmdebstrap here: install the package "
                           "mmdebstrap");
-    return nacre_fail(err, NACRE_ERR_IO, "can't start mmdebstrap");
+    return status;
 }
 
 /* NACRE_OK when it ended well; else its last words. */
-static enum nacre_status judge(const struct maker *maker, int status,
+static enum nacre_status judge(const struct dk_maker *maker, int status,
                                struct nacre_error *err)
 {
     char bytes[LAST], shown[LAST + 64];
@@ -213,31 +171,17 @@ static enum nacre_status judge(const struct maker *maker, int status,
                                       count > 0 ? (size_t)count : 0));
 }
 
-/* Has it ended, or does it now?  Its output is at an end, so that it should. */
-static bool has_ended(struct maker *maker, int *ret_status)
-{
-    const struct timespec pause = { .tv_nsec = 10 * (long)NACRE_NS_PER_MS };
-
-    for (int i = 0; i < GRACE_MS / 10; i++) {
-        if (waitpid(maker->pid, ret_status, WNOHANG) != 0) {
-            maker->pid = 0;
-            return true;
-        }
-        (void)nanosleep(&pause, NULL);
-    }
-    return false;
-}
-
 /* An import of what was cut off would be an image too: it gets its name at the end. */
 static enum nacre_status from_mmdebstrap(struct dk_client *client,
                                          const struct dk_recipe *recipe,
-                                         const char *repository, const char *tag, struct nacre_error *err)
+                                         const char *repository, const char *tag,
+                                         struct nacre_error *err)
 {
     static const char *const changes[] = { "CMD [\"/bin/bash\"]", NULL };
-    NACRE_AUTO(maker_end) struct maker maker = { .out_fd = -1, .errors_fd = -1 };
+    NACRE_AUTO(dk_maker_end) struct dk_maker maker = DK_MAKER_NONE;
     struct nacre_error ignored, said;
     char id[DK_IMAGE_ID];
-    enum nacre_status imported, status = spawn(&maker, recipe, err);
+    enum nacre_status imported, status = start(&maker, recipe, err);
     int ended = -1;
 
     if (status != NACRE_OK)
@@ -246,9 +190,11 @@ static enum nacre_status from_mmdebstrap(struct dk_client *client,
                                maker.out_fd, dk_within_ms(BUILD_MS), id, err);
     nacre_fd_guard(&maker.out_fd);
     maker.out_fd = -1;
-    /* Its complaint is the cause, an import that came to nothing only the effect. */
+    /* Its complaint is the cause, an import that came to nothing only the effect.  Its
+     * output is at an end, so that it should be, too. */
     status = imported;
-    if (has_ended(&maker, &ended) && judge(&maker, ended, &said) != NACRE_OK) {
+    if (dk_maker_has_ended(&maker, GRACE_MS, &ended) &&
+        judge(&maker, ended, &said) != NACRE_OK) {
         *err = said;
         status = said.status;
     }
