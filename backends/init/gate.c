@@ -26,7 +26,7 @@ static uint8_t windows[GATE_CONNECTIONS][DOORWAY_WINDOW] __attribute__((aligned(
 
 void gate_init(struct gate *gate, int names_fd)
 {
-    *gate = (struct gate){ .names_fd = names_fd };
+    gate->names_fd = names_fd;
     for (size_t i = 0; i < DOORWAY_COUNT; i++)
         gate->listeners[i] = -1;
 }

@@ -40,7 +40,8 @@ struct gate {
 
 #define GATE_FDS (2 + DOORWAY_COUNT + GATE_CONNECTIONS)
 
-/* `names_fd`: the name server's socket, taken; -1: it is made when there are names. */
+/* All of it is zero, and most of that memory is never touched.  `names_fd`: the name
+ * server's socket, taken; -1: it is made when there are names. */
 void gate_init(struct gate *gate, int names_fd);
 /* NULL, or what can't be opened, with errno. */
 const char *gate_open(struct gate *gate, const struct init_config *config);

@@ -76,9 +76,15 @@ static uint8_t inputs[CONFIG_COMMANDS_MAX][FRAME_WINDOW] __attribute__((aligned(
 
 /* ---- commands ---- */
 
+/* How many places there are; those beyond lie in memory that is never touched. */
+static size_t places(void)
+{
+    return init.sandbox.config.commands_max;
+}
+
 static struct command *find(const uint8_t *id)
 {
-    for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++)
+    for (size_t i = 0; i < places(); i++)
         if (init.commands[i].state != COMMAND_FREE &&
             memcmp(init.commands[i].id, id, FRAME_ID) == 0)
             return &init.commands[i];
@@ -89,7 +95,7 @@ static size_t count_commands(void)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++)
+    for (size_t i = 0; i < places(); i++)
         count += init.commands[i].state != COMMAND_FREE;
     return count;
 }
@@ -108,7 +114,7 @@ static void end_command(struct command *command, enum init_how how, bool by_owne
 
 static void end_all(enum init_how how, bool by_owner)
 {
-    for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++)
+    for (size_t i = 0; i < places(); i++)
         if (init.commands[i].state != COMMAND_FREE)
             end_command(&init.commands[i], how, by_owner);
 }
@@ -122,7 +128,8 @@ static void begin_to_leave(void)
 
 /*
  * Everything but this process.  For pid 1 the kernel does it at one stroke, forks under
- * way included; a subreaper follows its descendants down.  False: some resist.
+ * way included; a subreaper follows its descendants down.  Where there is no child there
+ * is nobody, as who has lost its parent becomes one.  False: some resist.
  */
 static bool kill_everything(void)
 {
@@ -133,10 +140,6 @@ static bool kill_everything(void)
     pid_t pid;
 
     for (;;) {
-        if (init.sandbox.place.is_pid1)
-            (void)kill(-1, SIGKILL);
-        else
-            (void)children_kill();
         do {
             pid = children_reap(&status);
         } while (pid > 0);
@@ -144,6 +147,10 @@ static bool kill_everything(void)
             return true;
         if (nacre_clock_ns() > until)
             return false;
+        if (init.sandbox.place.is_pid1)
+            (void)kill(-1, SIGKILL);
+        else
+            (void)children_kill();
         (void)poll(&death, 1, 2);
         while (read(init.signals, &info, sizeof(info)) > 0)
             ;
@@ -184,7 +191,7 @@ static void reap(void)
             init.report.probe = 0;
             init.report.wait_status = status;
         }
-        for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++) {
+        for (size_t i = 0; i < places(); i++) {
             struct command *command = &init.commands[i];
 
             if (command->state != COMMAND_ALIVE)
@@ -197,7 +204,7 @@ static void reap(void)
     }
     if (init.commands[0].state == COMMAND_ALIVE && init.commands[0].sole.pid > 0)
         command_sole_settle(&init.commands[0], &init.sandbox, pid < 0);
-    for (size_t i = 0; i < CONFIG_COMMANDS_MAX && !init.failure; i++)
+    for (size_t i = 0; i < places() && !init.failure; i++)
         if (init.commands[i].state == COMMAND_LOST)
             clear_lost(&init.commands[i]);
         else if (init.commands[i].state == COMMAND_ENDED && init.commands[i].has_orphans)
@@ -295,7 +302,7 @@ static const char *take_start(const struct frame *frame)
         return "a command can't be read";
     if (find(frame->id))
         return "a command's id is in use";
-    for (size_t i = 0; i < CONFIG_COMMANDS_MAX && !command; i++)
+    for (size_t i = 0; i < places() && !command; i++)
         if (init.commands[i].state == COMMAND_FREE)
             command = &init.commands[i];
     init.beat_ns = nacre_clock_ns() + init.sandbox.config.beat_ms_max * NACRE_NS_PER_MS;
@@ -423,7 +430,7 @@ static uint64_t keep_time(uint64_t now)
 {
     uint64_t next = init.leave_ns > 0 ? init.leave_ns : UINT64_MAX;
 
-    for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++) {
+    for (size_t i = 0; i < places(); i++) {
         struct command *command = &init.commands[i];
         uint64_t due;
 
@@ -467,7 +474,7 @@ static void wait_for_something(uint64_t until)
     init.fds[AT_REPORT] = (struct pollfd){
         .fd = outbox_takes_data(out) ? init.report.fd : -1, .events = POLLIN
     };
-    for (nfds_t i = 0; i < CONFIG_COMMANDS_MAX; i++) {
+    for (nfds_t i = 0; i < places(); i++) {
         command_poll(&init.commands[i], &init.sandbox,
                      &init.fds[AT_COMMANDS + i * COMMAND_FDS]);
         if (init.commands[i].state != COMMAND_FREE)
@@ -489,7 +496,7 @@ static void move_everything(void)
         read_channel();
     if (!init.is_cut_off)
         take_frames();
-    for (size_t i = 0; i < CONFIG_COMMANDS_MAX; i++)
+    for (size_t i = 0; i < places(); i++)
         command_move(&init.commands[i], &init.sandbox,
                      &init.fds[AT_COMMANDS + i * COMMAND_FDS]);
     gate_move(&init.gate, &init.sandbox.out, &init.fds[init.gate_at]);

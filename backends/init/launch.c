@@ -170,28 +170,38 @@ static void make_inner(const struct spec_head *head)
  * word when one is missing, and the host sees the channel's end. */
 static void give_order(const struct launch *launch, int spec_fd)
 {
-    const struct inner_order order = { launch->order, launch->tree_count };
     int fds[LAUNCH_FDS_MAX + 2] = { launch_channel, spec_fd };
-    bool sent;
 
     memcpy(fds + 2, launch->fds, launch->fd_count * sizeof(int));
-    sent = pass_send(INNER, &order, sizeof(order), fds, launch->fd_count + 2);
-    for (size_t done = 0; done < launch->tree_count && sent; done += PASS_FDS_MAX) {
-        size_t left = launch->tree_count - done;
-
-        sent = pass_send(INNER, "", 1, launch->trees + done,
-                         left < PASS_FDS_MAX ? left : PASS_FDS_MAX);
-    }
-    if (!sent)
+    if (!pass_send(INNER, &launch->order, sizeof(launch->order), fds,
+                   launch->fd_count + 2))
         launch_fail("hand the order on", NULL);
 }
 
+static void give_trees(const struct launch *launch)
+{
+    size_t done = 0;
+    bool more;
+
+    do {
+        size_t left = launch->tree_count - done;
+        size_t count = left < PASS_FDS_MAX ? left : PASS_FDS_MAX;
+
+        more = count < left;
+        if (!pass_send(INNER, &more, sizeof(more), launch->trees + done, count))
+            launch_fail("hand the mounts on", NULL);
+        done += count;
+    } while (more);
+}
+
+/* The order first: its namespace of mounts is made while the trees are opened here. */
 static void make_sandbox(struct launch *launch, int spec_fd, bool has_inner)
 {
-    launch_outside(launch);
     if (!has_inner)
         make_inner(&launch->head);
     give_order(launch, spec_fd);
+    launch_outside(launch);
+    give_trees(launch);
     /* Nothing of this sandbox is held any longer, nor seen by the next one. */
     launch_channel = -1;
     (void)munmap((void *)(uintptr_t)launch->spec, launch->spec_bytes);

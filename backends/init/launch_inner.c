@@ -35,18 +35,24 @@ static void change_root(const struct launch *launch)
         launch_fail("make the root read-only", NULL);
 }
 
+/* Those that it has stay: no program that it could become would get any. */
+static bool bound_capabilities(void)
+{
+    unsigned long cap = 0;
+
+    while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
+        cap++;
+    /* EINVAL: past the last one that this kernel knows. */
+    return errno == EINVAL && cap > 0;
+}
+
 /* init needs none: what it starts has its own uid, and it is pid 1. */
 static void drop_capabilities(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct none[2] = { 0 };
 
-    unsigned long cap = 0;
-
-    while (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
-        cap++;
-    /* EINVAL: past the last one that this kernel knows. */
-    if (errno != EINVAL || cap == 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||
         syscall(SYS_capset, &header, none) != 0)
         launch_fail("drop the capabilities", NULL);
@@ -100,33 +106,40 @@ static const char *settle(const struct spec_head *head)
         return "limit inotify";
     if (sethostname(head->hostname, strlen(head->hostname)) != 0)
         return "set the host's name";
-    return loopback_raise() ? NULL : "raise the loopback interface";
+    if (!loopback_raise())
+        return "raise the loopback interface";
+    return bound_capabilities() ? NULL : "bound the capabilities";
 }
 
 /* Ends without a word when the launcher is gone. */
 static void receive_order(struct launch *launch, int socket)
 {
-    struct inner_order order;
     int fds[LAUNCH_FDS_MAX + 2];
     size_t count;
-    char byte;
 
-    if (pass_receive(socket, true, &order, sizeof(order), fds, NACRE_COUNT(fds),
-                     &count) != sizeof(order) || count < 2)
+    if (pass_receive(socket, true, &launch->order, sizeof(launch->order), fds,
+                     NACRE_COUNT(fds), &count) != sizeof(launch->order) || count < 2)
         _exit(1);
     launch_channel = fds[0];
     launch->fd_count = count - 2;
     memcpy(launch->fds, fds + 2, launch->fd_count * sizeof(int));
-    launch->order = order.order;
-    while (launch->tree_count < order.tree_count) {
-        size_t room = LAUNCH_TREES_MAX - launch->tree_count;
+    launch_read_spec(launch, fds[1]);
+}
 
-        if (pass_receive(socket, true, &byte, 1, launch->trees + launch->tree_count, room,
-                         &count) != 1 || count == 0)
+/* The launcher has told already why there are none. */
+static void receive_trees(struct launch *launch, int socket)
+{
+    bool more;
+
+    do {
+        size_t count;
+
+        if (pass_receive(socket, true, &more, sizeof(more),
+                         launch->trees + launch->tree_count,
+                         LAUNCH_TREES_MAX - launch->tree_count, &count) != sizeof(more))
             _exit(1);
         launch->tree_count += count;
-    }
-    launch_read_spec(launch, fds[1]);
+    } while (more);
 }
 
 _Noreturn void launch_inner(const struct spec_head *head, int socket)
@@ -150,6 +163,7 @@ _Noreturn void launch_inner(const struct spec_head *head, int socket)
         launch_fail("make a mount namespace", NULL);
     if (dup2(launch_channel, 0) < 0 || dup2(launch_channel, 1) < 0)
         launch_fail("take the channel", NULL);
+    receive_trees(&launch, socket);
     launch_inside(&launch);
     change_root(&launch);
     raise_walls(&launch);

@@ -46,16 +46,12 @@ void launch_inside(struct launch *launch);
 /* The second wall: what may be done where, as the operations say; -1 without one. */
 int launch_ruleset(struct launch *launch);
 
-
 /*
  * launch_inner.c: the life of a sandbox's pid 1, from when its ids are mapped.  Over
- * `socket` it is given its order: a struct inner_order with the channel, the spec and the
- * spec's fds, and the trees in messages of PASS_FDS_MAX.
+ * `socket` it is given its order: a struct launch_order with the channel, the spec and the
+ * spec's fds, and then the trees, in messages of PASS_FDS_MAX that say whether there are
+ * more.
  */
-struct inner_order {
-    struct launch_order order;
-    size_t tree_count;
-};
 _Noreturn void launch_inner(const struct spec_head *head, int socket);
 
 #endif

@@ -235,10 +235,13 @@ static enum nacre_status add_own(scmp_filter_ctx filter, enum nacre_seccomp_kind
     return status;
 }
 
+#define NUMBERS_MAX 1024 /* of system calls; no machine has as many */
+
 /* The native table on its way into a filter. */
 struct native {
     scmp_filter_ctx filter;
-    int newest; /* the highest number that a row is about */
+    bool is_free[NUMBERS_MAX]; /* allowed whatever its arguments: not in `filter` */
+    int newest;                /* the highest number that a row is about */
 };
 
 static enum nacre_status add_native_row(void *data, const struct nacre_seccomp_row *row,
@@ -255,6 +258,15 @@ static enum nacre_status add_native_row(void *data, const struct nacre_seccomp_r
                           "newer", row->name);
     if (number < 0)
         return NACRE_OK; /* another machine's */
+    if (number >= NUMBERS_MAX)
+        return nacre_fail(err, NACRE_ERR_BACKEND, "seccomp: %s has number %d, expected "
+                          "one below %d", row->name, number, NUMBERS_MAX);
+    if (number > native->newest)
+        native->newest = number;
+    if (row->refuse == 0 && row->arg_count == 0) {
+        native->is_free[number] = true;
+        return NACRE_OK;
+    }
     for (size_t i = 0; i < row->arg_count; i++)
         args[i] = (struct scmp_arg_cmp){ row->args[i].index, SCMP_CMP_MASKED_EQ,
                                          row->args[i].mask, row->args[i].value };
@@ -262,38 +274,97 @@ static enum nacre_status add_native_row(void *data, const struct nacre_seccomp_r
                                   row->refuse ? SCMP_ACT_ERRNO(row->refuse)
                                               : SCMP_ACT_ALLOW,
                                   number, (unsigned)row->arg_count, args);
-    if (code < 0)
-        return rule_fail(err, code, row->name);
-    if (number > native->newest)
-        native->newest = number;
-    return NACRE_OK;
+    return code < 0 ? rule_fail(err, code, row->name) : NACRE_OK;
 }
 
 /*
+ * Numbers where calls begin or cease to be free, and where they are looked up: one
+ * comparison for each, and behind them all first what follows for those that are not, then
+ * what follows for those that are.
+ */
+#define EDGES_MAX 200 /* a jump reaches 255 instructions */
+
+struct search {
+    uint32_t edges[EDGES_MAX];
+    size_t count;
+    struct sock_filter *code;
+};
+
+static bool find_edges(const struct native *native, struct search *search)
+{
+    bool was_free = false;
+
+    for (int number = 0; number <= native->newest + 1; number++) {
+        bool is_free = number < NUMBERS_MAX && native->is_free[number];
+
+        if (is_free == was_free)
+            continue;
+        if (search->count == EDGES_MAX)
+            return false;
+        search->edges[search->count++] = (uint32_t)number;
+        was_free = is_free;
+    }
+    return true;
+}
+
+/* From `at` on, the search among `count` edges from `first` on.  Returns where to jump for
+ * that, which is its result when there is nothing to search: the number of edges that are
+ * passed then is odd within what is free. */
+static size_t put_search(struct search *search, size_t at, size_t first, size_t count)
+{
+    size_t below = count / 2, low, high;
+
+    if (count == 0)
+        return search->count + first % 2;
+    low = put_search(search, at + 1, first, below);
+    high = put_search(search, at + 1 + below, first + below + 1, count - below - 1);
+    search->code[at] = (struct sock_filter)BPF_JUMP(
+        BPF_JMP | BPF_JGE | BPF_K, search->edges[first + below],
+        (uint8_t)(high - at - 1), (uint8_t)(low - at - 1));
+    return at;
+}
+
+/*
+ * Before the filter goes what needs no look at arguments: the kernel's own compiler takes
+ * time for each instruction, and a range of numbers is two where libseccomp has two for
+ * each number.
+ *
  * A call that is newer than every row is one that this table has no opinion on.  To a C
  * library ENOSYS means to go on with an older one, EPERM that all is lost; runc puts the
  * same before a profile.  x32 has its numbers far above and is left to be killed.
  */
-static enum nacre_status put_newer_first(struct nacre_seccomp_program *program,
-                                         int newest, struct nacre_error *err)
+static enum nacre_status put_numbers_first(struct nacre_seccomp_program *program,
+                                           const struct native *native,
+                                           struct nacre_error *err)
 {
+    struct search search = { 0 };
+    bool is_found = find_edges(native, &search);
     const struct sock_filter first[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 0, 4),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, NACRE_SECCOMP_X32, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (uint32_t)newest, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (uint32_t)native->newest, 0, 3),
+        BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, NACRE_SECCOMP_X32, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JA, (uint32_t)search.count + 3, 0, 0), /* the filter */
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
     };
+    const struct sock_filter last[] = {
+        BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0), /* the filter */
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    size_t count = NACRE_COUNT(first) + search.count + NACRE_COUNT(last);
 
-    if (program->count > NACRE_SECCOMP_INSTRUCTIONS_MAX - NACRE_COUNT(first))
+    if (!is_found || program->count > NACRE_SECCOMP_INSTRUCTIONS_MAX - count)
         return nacre_fail(err, NACRE_ERR_BACKEND,
-                          "seccomp: a filter of %u instructions, expected room for %zu "
-                          "more", (unsigned)program->count, NACRE_COUNT(first));
-    memmove(program->code + NACRE_COUNT(first), program->code,
-            program->count * sizeof(first[0]));
+                          "seccomp: a filter of %u instructions and over %zu ranges, "
+                          "expected fewer", (unsigned)program->count, search.count / 2);
+    memmove(program->code + count, program->code,
+            program->count * sizeof(program->code[0]));
     memcpy(program->code, first, sizeof(first));
-    program->count = (uint16_t)(program->count + NACRE_COUNT(first));
+    search.code = program->code + NACRE_COUNT(first);
+    (void)put_search(&search, 0, 0, search.count);
+    memcpy(search.code + search.count, last, sizeof(last));
+    program->count = (uint16_t)(program->count + count);
     return NACRE_OK;
 }
 
@@ -377,7 +448,7 @@ enum nacre_status nacre_seccomp_build(enum nacre_seccomp_kind kind, uint32_t ext
     if (status == NACRE_OK)
         status = export_code(filter, program, err);
     if (status == NACRE_OK)
-        status = rows ? put_newer_first(program, native.newest, err)
+        status = rows ? put_numbers_first(program, &native, err)
                       : find_own_pid(program, err);
     if (status == NACRE_OK)
         *ret_program = nacre_seccomp_program_take(&program);
