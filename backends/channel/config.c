@@ -32,6 +32,7 @@ bool init_config_pack(struct pack *pack, const struct init_config *config)
     pack_u64(pack, config->commands_max);
     pack_u64(pack, config->once);
     pack_u64(pack, config->capabilities_kept);
+    pack_u64(pack, config->weighed_apart);
     pack_u64(pack, config->landlock_none);
     pack_text(pack, config->oom_file);
     pack_bytes(pack, config->filter, config->filter_bytes);
@@ -66,6 +67,7 @@ bool init_config_unpack(struct unpack *unpack, struct init_room *room,
     if (config.once && config.commands_max != 1)
         unpack->failed = true;
     config.capabilities_kept = unpack_u64(unpack);
+    config.weighed_apart = unpack_bool(unpack);
     config.landlock_none = unpack_bool(unpack);
     config.oom_file = unpack_text(unpack);
     config.filter = unpack_bytes(unpack, &config.filter_bytes);

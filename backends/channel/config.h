@@ -46,6 +46,9 @@ struct init_config {
                   or was refused; commands_max is 1 then */
     uint64_t capabilities_kept; /* of those that init has, by number: bit 1 << CAP_...;
                                    a command has no other */
+    bool weighed_apart; /* the kernel shares out processors to the sandbox as a whole, so
+                           that a command's priority counts for nothing outside: it gets
+                           the lowest, and init is not kept waiting by thousands */
     bool landlock_none;   /* no second wall: the engine's container has none */
     const char *oom_file; /* where the kernel counts kills for memory; "" for none:
                              memory.events (v2) or memory.oom_control (v1) */

@@ -189,6 +189,7 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
         .beat_ms_max = BEAT_MS_MAX,
         .commands_max = gvisor ? 1 : COMMANDS_MAX, /* see take_turn() */
         .capabilities_kept = dk_parts_capabilities(parts),
+        .weighed_apart = dk_site_says(parts->site, "CPUShares"),
         .landlock_none = true,
         .oom_file = oom_file(parts),
         .filter = told->filter->code,

@@ -262,6 +262,7 @@ static const char *take_config(const struct frame *frame)
         return "the configuration can't be read";
     init.is_configured = true;
     sandbox->walls.landlock_none = config->landlock_none;
+    sandbox->walls.yields = config->weighed_apart;
     sandbox->walls.capabilities_kept = config->capabilities_kept;
     sandbox->walls.filter_count =
         (uint16_t)(config->filter_bytes / sizeof(sandbox->walls.filter[0]));

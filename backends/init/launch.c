@@ -235,12 +235,21 @@ static bool serve(struct launch *launch, bool *has_inner)
     return *has_inner;
 }
 
+/* In real time a guest would have a processor to itself; and cgroups may take none in. */
+static bool leave_real_time(void)
+{
+    int policy = sched_getscheduler(0);
+
+    return (policy != SCHED_FIFO && policy != SCHED_RR) ||
+           sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }) == 0;
+}
+
 /* Neither directories of the host's nor what it has left open. */
 static bool begin(void)
 {
     int null_fd;
 
-    if (!close_from(CONTROL + 1) || chdir("/") != 0)
+    if (!close_from(CONTROL + 1) || chdir("/") != 0 || !leave_real_time())
         return false;
     null_fd = open("/dev/null", O_RDWR);
     (void)umask(0);

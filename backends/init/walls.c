@@ -10,6 +10,8 @@
 
 #include "seccomp.h"
 
+#define NICE_MAX 19
+
 /* Never above what the sandbox as a whole has. */
 static bool limit_to(int resource, uint64_t value)
 {
@@ -79,6 +81,8 @@ const char *walls_lower(const struct walls *walls, const struct init_start *star
         return failed;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return "no_new_privs";
+    if (walls->yields && setpriority(PRIO_PROCESS, 0, NICE_MAX) < 0)
+        return "nice";
     if (!walls->none && !drop_capabilities(walls->capabilities_kept))
         return "capabilities";
     return NULL;

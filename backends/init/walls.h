@@ -10,6 +10,7 @@ struct walls {
     bool none; /* level none: rlimits and no_new_privs only */
     bool held; /* inherited: seccomp and Landlock */
     bool landlock_none;
+    bool yields; /* to init and its shepherds */
     int landlock_fd;
     uint64_t capabilities_kept;
     uint16_t filter_count;

@@ -70,6 +70,8 @@ const char *nt_box_answer(const struct nt_box *box, const char *question,
 
 struct nt_command {
     struct init_start start;
+    uint64_t grace_ms; /* for init to end what has to end, unless there is output to take;
+                          then the box is given up.  0, and the most: two seconds */
     uint64_t output_bytes_max; /* both streams together, cut at the byte */
     const struct nacre_request *request; /* input_fd, on_output, stream_only, dial_fd */
     const _Atomic int *cancelled;        /* a signal's number ends the command */

@@ -20,7 +20,7 @@
 #include "nt_result.h"
 
 #define SLICE_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
-#define GRACE_NS (2 * NACRE_NS_PER_S)    /* for init to end what has to end */
+#define GRACE_NS (2 * NACRE_NS_PER_S) /* for init to end what has to end, at most */
 #define INPUT_BYTES 16384
 #define DISTURBED_TEXT 512
 #define BACKLOG_MAX FRAME_WINDOW /* no input is read while more waits to be sent */
@@ -36,7 +36,8 @@ struct call {
     uint64_t output_bytes, output_bytes_max, input_bytes;
     bool input_open, input_may_wait, dial_open;
 
-    uint64_t limit_ns; /* init has to have ended it by then */
+    uint64_t limit_ns; /* init has to have ended it by then, */
+    uint64_t last_ns;  /* and if there still was output to be taken, by then */
     uint64_t disturbed_ns;
     enum nt_kill kill;
     int signal;
@@ -76,6 +77,31 @@ static void give_up_lead(struct call *call)
 
 /* ---- ending it before its end ---- */
 
+static uint64_t grace_ns(const struct call *call)
+{
+    uint64_t grace_ms = call->command->grace_ms;
+
+    return grace_ms > 0 ? grace_ms * NACRE_NS_PER_MS : GRACE_NS;
+}
+
+/* From `end_ns` on it is init's turn to end it. */
+static void set_limit(struct call *call, uint64_t end_ns)
+{
+    call->limit_ns = end_ns + grace_ns(call);
+    call->last_ns = end_ns + GRACE_NS;
+}
+
+/* Init is at work, and may have waited for whoever takes the output. */
+static void put_limit_off(struct call *call)
+{
+    uint64_t later_ns = nacre_clock_ns() + grace_ns(call);
+
+    if (later_ns > call->last_ns)
+        later_ns = call->last_ns;
+    if (later_ns > call->limit_ns)
+        call->limit_ns = later_ns;
+}
+
 static void kill_it(struct call *call, enum nt_kill kill, int number, const char *reason)
 {
     if (call->kill != NT_KILL_NONE)
@@ -83,7 +109,7 @@ static void kill_it(struct call *call, enum nt_kill kill, int number, const char
     call->kill = kill;
     call->signal = number;
     (void)snprintf(call->reason, sizeof(call->reason), "%s", reason);
-    call->limit_ns = nacre_clock_ns() + GRACE_NS;
+    set_limit(call, nacre_clock_ns());
     if (!call->run.over)
         nt_wire_send(call->box, FRAME_KILL, 0, call->run.id, NULL, 0);
 }
@@ -142,8 +168,8 @@ static void look_around(struct call *call)
                        "init did not end it in time: the sandbox is given up");
     }
     nt_box_break(call->box, "init did not end a command within %" PRIu64
-                            " s: the sandbox is given up",
-                 (uint64_t)(GRACE_NS / NACRE_NS_PER_S));
+                            " ms: the sandbox is given up",
+                 grace_ns(call) / NACRE_NS_PER_MS);
 }
 
 /* ---- what it writes ---- */
@@ -227,6 +253,7 @@ static void take_output(struct call *call)
         kill_it(call, NT_KILL_FAILED, 0, "");
     else if (call->result->output_cut)
         kill_it(call, NT_KILL_OUTPUT, 0, "");
+    put_limit_off(call);
     give_credit(call);
 }
 
@@ -488,8 +515,7 @@ static void prepare(struct call *call)
     struct stat info;
 
     prepare_result(call);
-    call->limit_ns =
-        now + (wall_ms < most_ms ? wall_ms : most_ms) * NACRE_NS_PER_MS + GRACE_NS;
+    set_limit(call, now + (wall_ms < most_ms ? wall_ms : most_ms) * NACRE_NS_PER_MS);
     call->input_open = command->request->input_fd >= 0;
     call->dial_open = command->request->dial_fd > 0;
     call->input_may_wait = call->input_open &&

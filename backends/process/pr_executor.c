@@ -25,6 +25,7 @@
 
 #define MAKING_MS 10000 /* a sandbox takes 3 ms to make; what takes that long is stuck */
 #define BEAT_MS 5000
+#define GRACE_MS_SHORT 100 /* where the host can kill all of it as well as init could */
 #define MOUNTINFO_MAX ((size_t)16 << 20)
 
 struct executor {
@@ -70,7 +71,8 @@ static void add_walls(struct executor *executor)
     nacre_mechanism_add(base, "network", true, "an empty network namespace");
     nacre_mechanism_add(base, "scratch", true, "one tmpfs of a fixed size");
     nacre_mechanism_add(base, "deadline", true,
-                        "init kills the command; the host kills init 2 s later");
+                        "init kills the command; the host kills init 100 ms later where "
+                        "the sandbox has a cgroup, else 2 s");
 }
 
 /* Cgroups are probed by making some, which costs as much as a run. */
@@ -188,6 +190,7 @@ static bool may_linger(const struct sandbox *sandbox)
  * nor cgroup. */
 static void sandbox_end(struct sandbox *sandbox)
 {
+    struct nt_launched doomed;
     struct nacre_error err;
 
     nt_box_free(sandbox->box);
@@ -196,7 +199,10 @@ static void sandbox_end(struct sandbox *sandbox)
         sandbox->executor->ending_group = sandbox->group;
         sandbox->group = (struct pr_group){ NULL, NULL };
     } else {
-        (void)!nt_launched_end(&sandbox->launched, &err);
+        nt_launched_doom(&sandbox->launched, &doomed);
+        if (!sandbox->is_empty)
+            pr_group_kill(&sandbox->group);
+        (void)!nt_launched_end(&doomed, &err);
     }
     if (sandbox->expect)
         pr_expect_clear(sandbox->expect);
@@ -333,6 +339,7 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
         .beat_ms_max = BEAT_MS,
         .commands_max = 1,
         .once = true,
+        .weighed_apart = pr_group_weighs(&sandbox->group),
         .landlock_none = nacre_landlock_abi() == 0,
         .oom_file = "",
         .names = (const char *const *)sandbox->names.names,
@@ -477,6 +484,7 @@ static enum nacre_status run_command(struct sandbox *sandbox,
                    .open_files_max = plan->limits.open_files_max,
                    .processes_max = plan->limits.processes_max,
                    .input = request->input_fd >= 0 },
+        .grace_ms = pr_group_weighs(&sandbox->group) ? GRACE_MS_SHORT : 0,
         .output_bytes_max = plan->limits.output_bytes_max,
         .request = request,
         .cancelled = &sandbox->executor->cancelled,

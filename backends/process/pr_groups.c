@@ -1,5 +1,8 @@
 #include "pr_groups.h"
 
+#include "nacre/clock.h"
+#include "nt_launch.h"
+
 #define PROCESSES_OURS 8 /* init, shepherds and the like, where a cgroup counts them */
 
 static void tell(struct nacre_executor *base, const char *name,
@@ -63,7 +66,7 @@ static struct nacre_box_cgroups *plain_pool(struct pr_groups *groups,
         return plain;
     (void)pthread_mutex_lock(&groups->opening);
     plain = atomic_load(&groups->plain);
-    if (!plain && nacre_box_cgroups_open_memory(&plain, &err) == NACRE_OK) {
+    if (!plain && nacre_box_cgroups_open_plain(&plain, &err) == NACRE_OK) {
         if (!atomic_load(&groups->asked))
             tell(base, "memory", plain, NACRE_BOX_MEMORY);
         atomic_store(&groups->plain, plain);
@@ -76,12 +79,14 @@ static enum nacre_status take_plain(struct pr_groups *groups, struct nacre_execu
                                     const struct nacre_plan *plan,
                                     struct pr_group *ret_group, struct nacre_error *err)
 {
-    const struct nacre_box_limits wanted = {
-        .memory_bytes_max = plan->limits.memory_bytes_max
-    };
+    struct nacre_box_limits wanted = { 0 };
 
     ret_group->pool = plain_pool(groups, base);
-    if (!ret_group->pool || !nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_MEMORY))
+    if (!ret_group->pool)
+        return NACRE_OK;
+    if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_MEMORY))
+        wanted.memory_bytes_max = plan->limits.memory_bytes_max;
+    else if (!nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_CPU))
         return NACRE_OK;
     return nacre_box_group_take(ret_group->pool, &wanted, &ret_group->group, err);
 }
@@ -109,6 +114,20 @@ enum nacre_status pr_group_take(struct pr_groups *groups, struct nacre_executor 
     if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_PIDS))
         wanted.processes_max = limits->processes_max + PROCESSES_OURS;
     return nacre_box_group_take(ret_group->pool, &wanted, &ret_group->group, err);
+}
+
+bool pr_group_weighs(const struct pr_group *group)
+{
+    return group->group && nacre_box_cgroups_has(group->pool, NACRE_BOX_CPU);
+}
+
+void pr_group_kill(const struct pr_group *group)
+{
+    uint64_t deadline_ns = nacre_clock_ns() + NT_END_MS * NACRE_NS_PER_MS;
+    struct nacre_error err;
+
+    if (group->group)
+        (void)!nacre_box_group_kill(group->group, deadline_ns, &err);
 }
 
 void pr_group_put(struct pr_group *group)

@@ -14,7 +14,7 @@
 struct pr_groups {
     pthread_mutex_t opening;
     struct nacre_box_cgroups *_Atomic asked; /* NULL until probed */
-    struct nacre_box_cgroups *_Atomic plain; /* memory's alone: for what no policy asks */
+    struct nacre_box_cgroups *_Atomic plain; /* memory and weight: for what no policy asks */
 };
 
 struct pr_group {
@@ -35,6 +35,10 @@ NACRE_MUST_CHECK enum nacre_status pr_group_take(struct pr_groups *groups,
                                                  const struct nacre_plan *plan,
                                                  struct pr_group *ret_group,
                                                  struct nacre_error *err);
+/* Has what is in it a weight of its own on the processors? */
+bool pr_group_weighs(const struct pr_group *group);
+/* All that is in it, also where its init can't: for want of the processor, or stopped. */
+void pr_group_kill(const struct pr_group *group);
 void pr_group_put(struct pr_group *group);
 void pr_group_drop(struct pr_group *group); /* the last */
 

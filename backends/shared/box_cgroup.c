@@ -28,7 +28,7 @@ struct nacre_box_cgroups {
     size_t count;
     int of[BOX_CONTROLLERS]; /* index into hierarchies; -1: not usable */
     bool has_swap;
-    bool memory_only;
+    bool plain;
     char texts[NACRE_BOX_FEATURES][256];
     struct nacre_box_group *idle, *lingering;
     size_t idle_count;
@@ -218,7 +218,7 @@ static void find_places(struct nacre_box_cgroups *cgroups,
 
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
         cgroups->of[i] = -1;
-        if (cgroups->memory_only && i != BOX_MEMORY)
+        if (cgroups->plain && i != BOX_MEMORY && i != BOX_CPU)
             continue;
         nacre_cgroup_place_v1(tables, controller_names[i], &place);
         if (place.version == NACRE_CGROUP_NONE)
@@ -313,6 +313,7 @@ static void try_hierarchies(struct nacre_box_cgroups *cgroups,
                             struct nacre_box_group *group)
 {
     int results[NACRE_BOX_HIERARCHIES_MAX] = { 0 };
+    bool needs_try = false;
 
     for (size_t i = cgroups->count; i-- > 0;) {
         struct box_hierarchy *hierarchy = &cgroups->hierarchies[i];
@@ -323,9 +324,11 @@ static void try_hierarchies(struct nacre_box_cgroups *cgroups,
         if (hierarchy->dir_fd < 0 || !make_dir(hierarchy, group->name, &group->dirs[i]))
             drop(cgroups, group, i, errno);
     }
-    /* Where a directory of v1's memory was made and can be written, one can enter. */
-    if (cgroups->count > 0 && !(cgroups->memory_only &&
-                                cgroups->hierarchies[0].version == NACRE_CGROUP_V1))
+    /* Where a directory of v1's was made and can be written, one can enter. */
+    for (size_t i = 0; i < cgroups->count; i++)
+        needs_try |= !cgroups->plain ||
+                     cgroups->hierarchies[i].version == NACRE_CGROUP_V2;
+    if (needs_try)
         try_to_enter(group->dirs, cgroups->count, results);
     for (size_t i = cgroups->count; i-- > 0;)
         if (results[i] != 0)
@@ -386,7 +389,7 @@ static enum nacre_status probe(struct nacre_box_cgroups *cgroups, struct nacre_e
 }
 
 enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables,
-                                        bool memory_only,
+                                        bool plain,
                                         struct nacre_box_cgroups **ret_cgroups,
                                         struct nacre_error *err)
 {
@@ -397,7 +400,7 @@ enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables
     if (!cgroups)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for cgroups");
     (void)pthread_mutex_init(&cgroups->lock, NULL);
-    cgroups->memory_only = memory_only;
+    cgroups->plain = plain;
     status = nacre_cgroup_owner_self(&cgroups->owner, err);
     if (status != NACRE_OK)
         return status;
@@ -408,7 +411,7 @@ enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables
     return status;
 }
 
-static enum nacre_status open_with(bool memory_only,
+static enum nacre_status open_with(bool plain,
                                    struct nacre_box_cgroups **ret_cgroups,
                                    struct nacre_error *err)
 {
@@ -416,7 +419,7 @@ static enum nacre_status open_with(bool memory_only,
     enum nacre_status status = nacre_cgroup_tables_read(&tables, err);
 
     return status == NACRE_OK
-               ? box_cgroups_open_from(&tables, memory_only, ret_cgroups, err)
+               ? box_cgroups_open_from(&tables, plain, ret_cgroups, err)
                : status;
 }
 
@@ -426,8 +429,8 @@ enum nacre_status nacre_box_cgroups_open(struct nacre_box_cgroups **ret_cgroups,
     return open_with(false, ret_cgroups, err);
 }
 
-enum nacre_status nacre_box_cgroups_open_memory(struct nacre_box_cgroups **ret_cgroups,
-                                                struct nacre_error *err)
+enum nacre_status nacre_box_cgroups_open_plain(struct nacre_box_cgroups **ret_cgroups,
+                                               struct nacre_error *err)
 {
     return open_with(true, ret_cgroups, err);
 }

@@ -57,10 +57,10 @@ struct nacre_box_group;
 NACRE_MUST_CHECK enum nacre_status
 nacre_box_cgroups_open(struct nacre_box_cgroups **ret_cgroups, struct nacre_error *err);
 
-/* The same with MEMORY (and SWAP) alone: a third of the time. */
+/* The same with MEMORY (and SWAP) and CPU alone: half the time. */
 NACRE_MUST_CHECK enum nacre_status
-nacre_box_cgroups_open_memory(struct nacre_box_cgroups **ret_cgroups,
-                              struct nacre_error *err);
+nacre_box_cgroups_open_plain(struct nacre_box_cgroups **ret_cgroups,
+                             struct nacre_error *err);
 
 /* Removes all its groups; what still holds a process is removed by a later open().  Every
  * group has been put back.  Accepts NULL. */

@@ -295,15 +295,18 @@ static void kill_member(const struct nacre_box_group *group, pid_t pid)
         (void)nacre_pidfd_signal(pidfd, SIGKILL);
 }
 
-static void kill_listed(const struct nacre_box_group *group, const struct box_dir *dir)
+/* False: it lists none. */
+static bool kill_listed(const struct nacre_box_group *group, const struct box_dir *dir)
 {
     NACRE_AUTO(nacre_fd_guard) int fd =
         openat(dir->dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     char text[4096];
     pid_t pid = 0;
     ssize_t count;
+    bool found = false;
 
     while (fd >= 0 && (count = read(fd, text, sizeof(text))) > 0) {
+        found = true;
         for (ssize_t i = 0; i < count; i++) {
             if (text[i] >= '0' && text[i] <= '9') {
                 pid = pid * 10 + (text[i] - '0');
@@ -314,6 +317,7 @@ static void kill_listed(const struct nacre_box_group *group, const struct box_di
             pid = 0;
         }
     }
+    return found;
 }
 
 /* Whoever is frozen does not fork, and dies when thawed. */
@@ -326,8 +330,9 @@ static void kill_once(struct nacre_box_group *group)
         for (int i = 0; i < 20 && !is_frozen(group); i++)
             nacre_cgroup_pause_ms(1);
     }
-    for (size_t i = 0; i < group->count; i++)
-        kill_listed(group, &group->dirs[i]);
+    /* Mostly they are in all of the directories: one list is as good as the others. */
+    for (size_t i = 0; i < group->count && !kill_listed(group, &group->dirs[i]); i++)
+        ;
     nacre_box_group_thaw(group);
 }
 

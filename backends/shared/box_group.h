@@ -53,7 +53,7 @@ bool box_group_is_clean(const struct nacre_box_group *group);
 
 /* nacre_box_cgroups_open() with the finding begun. */
 NACRE_MUST_CHECK enum nacre_status
-box_cgroups_open_from(const struct nacre_cgroup_tables *tables, bool memory_only,
+box_cgroups_open_from(const struct nacre_cgroup_tables *tables, bool plain,
                       struct nacre_box_cgroups **ret_cgroups, struct nacre_error *err);
 
 #endif

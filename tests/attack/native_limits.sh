@@ -38,6 +38,20 @@ R17_a_fork_bomb_ends_by_its_deadline() {
   expect_pairs
 }
 
+# So many that the sandbox's own init gets no turn among them: who has made it ends it.
+R17_a_bomb_of_thousands_is_gone_with_its_result() {
+  scene
+  local word most=200 limits=()
+  word=$(unique)
+  if [[ $is_root == yes ]]; then most=4000 limits=(memory_mb=2000); fi
+  native p.yaml timeout_ms=2000 "max_processes=$most" "${limits[@]}"
+  over_by 2000 sh -c "echo up; exec /workspace/attack_native_grow bomb $word"
+  expect_status 124
+  expect_out up
+  lacks_word "$word" || fail "alive after the result: $(with_word "$word" | wc -l)"
+  expect_pairs
+}
+
 R17_processes_are_counted() {
   scene
   native p.yaml max_processes=20 timeout_ms=1000

@@ -312,7 +312,7 @@ static const char *const names[] = { "a.test", "*.b.test", NULL };
 static const char *const questions[] = { "file /x", "stat /y", NULL };
 static const struct init_config a_config = {
     .beat_ms_max = 5000, .commands_max = CONFIG_COMMANDS_MAX, .capabilities_kept = 5,
-    .landlock_none = true, .oom_file = "/oom", .filter = filter,
+    .weighed_apart = true, .landlock_none = true, .oom_file = "/oom", .filter = filter,
     .filter_bytes = sizeof(filter), .masks = masks, .mask_count = 2,
     .carries = true, .names = names, .name_count = 2, .questions = questions,
     .question_count = 2,
@@ -375,6 +375,7 @@ static void a_configuration_is_read_as_it_was_written(void **state)
     assert_int_equal(config.beat_ms_max, 5000);
     assert_int_equal(config.commands_max, CONFIG_COMMANDS_MAX);
     assert_int_equal(config.capabilities_kept, 5);
+    assert_true(config.weighed_apart);
     assert_true(config.landlock_none);
     assert_string_equal(config.oom_file, "/oom");
     assert_int_equal(config.filter_bytes, sizeof(filter));

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <cmocka.h>
@@ -199,6 +201,30 @@ static void rlimits_hold_and_one_that_can_not_is_a_refusal(void **state)
     assert_int_equal(command->refusal, INIT_REFUSAL_WALL);
     assert_string_equal(command->text, "RLIMIT_NOFILE");
     assert_int_equal(owner_close(owner), 0);
+}
+
+/* However many a command starts, init is not one among them when it has to end them. */
+static void commands_yield_where_that_costs_them_nothing(void **state)
+{
+    static const char stat[] = "s=$(cat /proc/self/stat); set -- ${s##*) }; echo ${17}";
+    int own = getpriority(PRIO_PROCESS, 0);
+
+    (void)state;
+    for (int apart = 0; apart < 2; apart++) {
+        struct owner *owner = owner_open(OWNER_CHILD);
+        struct init_config config = owner_config_plain();
+        struct owned *command;
+        char expected[16];
+
+        config.weighed_apart = apart;
+        owner_configure(owner, &config);
+        command = run_shell(owner, stat);
+        owner_assert_exit(command, INIT_HOW_EXITED, 0);
+        (void)snprintf(expected, sizeof(expected), "%d\n", apart ? 19 : own);
+        assert_string_equal(command->output[0], expected);
+        assert_int_equal(getpriority(PRIO_PROCESS, (id_t)owner->pid), own);
+        assert_int_equal(owner_close(owner), 0);
+    }
 }
 
 static void without_its_second_wall_nothing_begins(void **state)
@@ -402,6 +428,7 @@ int main(void)
         cmocka_unit_test_setup(a_mask_that_never_was_there_is_refused, scene_clear),
         cmocka_unit_test(a_command_stands_within_its_walls),
         cmocka_unit_test(rlimits_hold_and_one_that_can_not_is_a_refusal),
+        cmocka_unit_test(commands_yield_where_that_costs_them_nothing),
         cmocka_unit_test(without_its_second_wall_nothing_begins),
         cmocka_unit_test(the_second_filter_holds_for_every_command),
         cmocka_unit_test(level_none_has_a_deadline_and_no_walls),
