@@ -30,8 +30,11 @@ spec:
   level: wasm
   capabilities:
     network: {mode: allowlist, allowed_hosts: [api.example.com]}
-  resource_limits: {timeout_ms: 20000, memory_mb: 256}
+  resource_limits: {timeout_ms: 120000, memory_mb: 256}
 END
+
+# Before the first run and its deadline: on a busy machine it takes its time.
+"$nacre" cache add "$tool" >/dev/null
 
 # get EXPRESSION: of Python, about the answer `a` and its structured content `s`.
 get() {
