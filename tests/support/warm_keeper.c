@@ -250,7 +250,7 @@ enum nacre_status warm_keeper_stop(struct warm_keeper *keeper)
 
 bool warm_soon(bool (*so)(void))
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 12000; i++) { /* a minute: a busy disk takes its time, too */
         if (so())
             return true;
         (void)poll(NULL, 0, 5);

@@ -22,7 +22,7 @@
 #include "warm_plan.h"
 #include "wire.h"
 
-#define SOON message_within_ms(5000)
+#define SOON message_within_ms(60000)
 #define HOUR UINT64_C(3600000)
 
 static struct warm_keeper keeper;
@@ -514,7 +514,6 @@ static void expired_tokens_are_purged_at_the_start_and_from_then_on(void **state
     keeper.options.reap_ms = 1;
     warm_keeper_start(&keeper);
     assert_int_equal(nacre_token_issue(vault, "alpha", "run:b", 1, token, &err), NACRE_OK);
-    assert_false(no_token_is_kept());
     assert_true(warm_soon(no_token_is_kept));
 }
 
