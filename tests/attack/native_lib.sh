@@ -132,10 +132,10 @@ lacks_word() {
   [[ ! $(with_word "$1") ]]
 }
 
-# expect_gone WORD: nothing of it runs a second later.
+# expect_gone WORD: soon nothing of it runs.
 expect_gone() {
   checks=$((checks + 1))
-  until_true 2 lacks_word "$1" || fail "still running: $(with_word "$1" | tr '\n' ' ')"
+  until_true 4 lacks_word "$1" || fail "still running: $(with_word "$1" | tr '\n' ' ')"
 }
 
 # A word that no other process on this machine has.
