@@ -235,13 +235,15 @@ static bool serve(struct launch *launch, bool *has_inner)
     return *has_inner;
 }
 
-/* In real time a guest would have a processor to itself; and cgroups may take none in. */
+/* In real time a guest would have a processor to itself; and cgroups may take none in.
+ * By number: musl has its own opinion of these calls, and makes none. */
 static bool leave_real_time(void)
 {
-    int policy = sched_getscheduler(0);
+    const int priority = 0;
+    long policy = syscall(SYS_sched_getscheduler, 0);
 
     return (policy != SCHED_FIFO && policy != SCHED_RR) ||
-           sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }) == 0;
+           syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &priority) == 0;
 }
 
 /* Neither directories of the host's nor what it has left open. */
