@@ -52,6 +52,18 @@ R17_a_bomb_of_thousands_is_gone_with_its_result() {
   expect_pairs
 }
 
+# Its owner may be in real time, and no guest is: it would have a processor to itself.
+R17_real_time_is_not_handed_on() {
+  scene
+  native p.yaml
+  local first=(chrt -f 1)
+  "${first[@]}" true 2>/dev/null || first=()
+  bounded 20 "${first[@]}" "$NACRE" run --policy p.yaml --workspace work -- \
+    sh -c 's=$(cat /proc/self/stat); set -- ${s##*) }; echo "policy ${39}"'
+  expect_status 0
+  expect_out "policy 0"
+}
+
 R17_processes_are_counted() {
   scene
   native p.yaml max_processes=20 timeout_ms=1000
