@@ -14,7 +14,7 @@
 struct pr_groups {
     pthread_mutex_t opening;
     struct nacre_box_cgroups *_Atomic asked; /* NULL until probed */
-    struct nacre_box_cgroups *_Atomic plain; /* memory and weight: for what no policy asks */
+    struct nacre_box_cgroups *_Atomic plain; /* memory, weight: what none asks for */
 };
 
 struct pr_group {

@@ -218,7 +218,7 @@ static bool goes_on(const volatile uint64_t *count, bool expected)
     return false;
 }
 
-/* Who is to stand still needs the processor for it, and on a busy machine gets it late. */
+/* Who is to stand still needs the processor for it, which a busy machine gives late. */
 static void freeze(struct nacre_box_group *group)
 {
     struct nacre_error err = { .text = "" };
