@@ -32,8 +32,8 @@ static size_t count_texts(const struct nacre_buf *buf)
 enum nacre_status cli_job_become(int *argc, char ***argv, struct nacre_error *err)
 {
     static struct nacre_buf texts = NACRE_BUF(NACRE_JOB_WORD_BYTES_MAX);
+    static char **words;
     enum nacre_status status;
-    char **words;
     size_t count = 1;
 
     end_with_keeper();

@@ -249,8 +249,8 @@ static enum nacre_status explain_tool(struct explain *explain, struct nacre_erro
     (void)snprintf(intent.file, sizeof(intent.file), "%s", explain->policy->source);
     if (explain->args->json)
         return print_json(
-            json_pack("{s:{s:o, s:o}, s:{s:o, s:o, s:o}, s:s, s:b, s:o, s:o, s:o}", "tool",
-                      "name", cli_json_text(tool->name), "digest",
+            json_pack("{s:{s:o, s:o}, s:{s:o, s:o, s:o}, s:s, s:b, s:o, s:o, s:o}",
+                      "tool", "name", cli_json_text(tool->name), "digest",
                       cli_json_digest(&tool->digest), "policy", "name",
                       cli_json_text(explain->policy->name), "source",
                       cli_json_text(explain->policy->source), "digest",

@@ -57,7 +57,8 @@ enum nacre_status nacre_intent_verify(const char *key_dir, const struct nacre_to
     if (!request->intent) {
         *ret_verdict = NACRE_INTENT_MISSING;
         (void)snprintf(ret_text, NACRE_INTENT_TEXT,
-                       "the policy does not let this run without an intent, and none came");
+                       "the policy does not let this run without an intent, and none "
+                       "came");
         return NACRE_OK;
     }
     status = nacre_key_load(key_dir, NACRE_INTENT_KEY, key, err);

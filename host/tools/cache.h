@@ -37,7 +37,7 @@ void tools_cache_put(struct nacre_engine *engine, struct tools_entry *entry);
 enum tools_use {
     TOOLS_USE_COMMAND, /* the policy as it is */
     TOOLS_USE_MODULE,  /* one of another level is held to wasm, under the same lines */
-    TOOLS_USE_READER,  /* the same, and one that asks for an intent of what changes something
+    TOOLS_USE_READER,  /* the same, and one that wants an intent of what changes something
                           is held to reading instead, if that can be */
 };
 

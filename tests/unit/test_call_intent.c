@@ -40,7 +40,8 @@ static int enter(void **state)
                POLICY("shell", "changes", "    shell: {mode: full}\n"));
     scene_shell("sed -i 's/level: wasm/level: none/' policies/shell.yaml");
     put_probe("reader", "    nacre/access: read\n", "");
-    scene_shell("cp -r " NACRE_TOOLS_DIR "/fetch tools/ && cp -r tools/fetch tools/looker && "
+    scene_shell("cp -r " NACRE_TOOLS_DIR "/fetch tools/ && "
+                "cp -r tools/fetch tools/looker && "
                 "mv tools/looker/fetch.wasm tools/looker/looker.wasm && "
                 "sed -i 's/name: fetch/name: looker/; /nacre.digest/d; "
                 "s,^  annotations:,&\\n    nacre/access: read,' tools/looker/tool.yaml");

@@ -269,7 +269,8 @@ static bool is_in_an_argument_list(const char *pattern, bool of_nacre)
     (void)snprintf(command, sizeof(command),
                    "for p in /proc/[0-9]*; do %s cat $p/cmdline; done 2>/dev/null | "
                    "tr '\\0' '\\n' | grep -q '%s'",
-                   of_nacre ? "test \"$(head -c 5 $p/cmdline)\" = nacre &&" : "", pattern);
+                   of_nacre ? "test \"$(head -c 5 $p/cmdline)\" = nacre &&" : "",
+                   pattern);
     return system(command) == 0;
 }
 

@@ -18,6 +18,7 @@
 #include <seccomp.h>
 
 #include "in_child.h"
+#include "nacre_files_abi.h"
 #include "wasi_guest.h"
 
 /* Every test runs with openat2 and with the fallback walk. */
@@ -463,12 +464,91 @@ static void a_file_with_a_second_name_keeps_its_mode(void **state)
     assert_int_equal(info.st_mode & 07777, 0600);
 }
 
+/* `names` are pairs, NULL behind the last; `done` is set to another number before. */
+static int rename_all(struct guest *guest, const char *const *names, uint32_t *ret_done)
+{
+    struct nacre_rename renames[8];
+    uint32_t text = GUEST_TEXT, count = 0;
+    int error;
+
+    for (; names[2 * count]; count++) {
+        const char *from = names[2 * count], *to = names[2 * count + 1];
+
+        renames[count] = (struct nacre_rename){ .from_fd = GUEST_IN, .from = text,
+                                                .from_size = guest_text(guest, text, from),
+                                                .to_fd = GUEST_IN, .to = text + 64,
+                                                .to_size = guest_text(guest, text + 64,
+                                                                      to) };
+        text += 128;
+    }
+    memcpy(guest->memory.base + GUEST_BUFFER, renames, count * sizeof(renames[0]));
+    guest->memory.base[GUEST_RESULT] = 77;
+    error = CALL(guest, "rename_all", GUEST_BUFFER, count, GUEST_RESULT);
+    *ret_done = guest_u32(guest, GUEST_RESULT);
+    return error;
+}
+
+static void many_are_renamed_in_order_up_to_the_first_that_fails(void **state)
+{
+    static const char *const good[] = { "file", "a", "dir/deep", "file", "a", "dir/b",
+                                        NULL };
+    static const char *const bad[] = { "file", "c", "../out/canary", "d", "c", "e",
+                                       NULL };
+    static const char *const none[] = { NULL };
+    struct guest *guest = *state;
+    uint32_t done;
+
+    guest_start(guest);
+    assert_int_equal(rename_all(guest, good, &done), P1_SUCCESS);
+    assert_int_equal(done, 3);
+    assert_true(outside_holds(guest, "in/dir/b", "inside"));
+    assert_true(outside_exists(guest, "in/file"));
+    assert_false(outside_exists(guest, "in/dir/deep"));
+    assert_int_equal(rename_all(guest, none, &done), P1_SUCCESS);
+    assert_int_equal(done, 0);
+    assert_int_not_equal(rename_all(guest, bad, &done), P1_SUCCESS);
+    assert_int_equal(done, 1);
+    assert_true(outside_exists(guest, "in/c"));
+    assert_true(outside_holds(guest, "out/canary", "outside"));
+    assert_false(outside_exists(guest, "in/e"));
+}
+
+static void a_list_of_renames_that_is_not_all_there_renames_nothing(void **state)
+{
+    static const char *const one[] = { "file", "a", NULL };
+    static const struct {
+        int64_t address, count, done;
+        int error;
+    } rows[] = {
+        { GUEST_MEMORY - 23, 1, GUEST_RESULT, P1_FAULT },
+        { GUEST_BUFFER + 1, 2048, GUEST_RESULT, P1_FAULT },
+        { GUEST_BUFFER, 2049, GUEST_RESULT, P1_INVAL },
+        { GUEST_BUFFER, -1, GUEST_RESULT, P1_INVAL },
+        { -24, 1, GUEST_RESULT, P1_FAULT },
+        { GUEST_BUFFER, 1, GUEST_MEMORY - 3, P1_FAULT },
+        { GUEST_BUFFER, 1, -1, P1_FAULT },
+    };
+    struct guest *guest = *state;
+    uint32_t done;
+
+    guest_start(guest);
+    assert_int_equal(rename_all(guest, one, &done), P1_SUCCESS);
+    assert_int_equal(guest_rename(guest, GUEST_IN, "a", GUEST_IN, "file"), P1_SUCCESS);
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        assert_int_equal(CALL(guest, "rename_all", rows[i].address, rows[i].count,
+                              rows[i].done), rows[i].error);
+        assert_true(outside_exists(guest, "in/file"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_path_stays_below_its_mount),
         TEST(a_file_that_replaces_another_has_its_mode),
         TEST(a_file_with_a_second_name_keeps_its_mode),
+        TEST(many_are_renamed_in_order_up_to_the_first_that_fails),
+        TEST(a_list_of_renames_that_is_not_all_there_renames_nothing),
         TEST(nothing_is_made_through_a_link_that_leads_out),
         TEST(a_directory_number_is_a_ceiling_too),
         TEST(the_root_mount_resolves_links_and_dots_against_itself),

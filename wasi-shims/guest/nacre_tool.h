@@ -68,6 +68,13 @@ int nacre_tool_open_file(const char *path, struct stat *ret_info);
 char *nacre_tool_read_file(const char *path, size_t bytes_max, size_t *ret_count);
 /* False with errno, and some of it may be written. */
 bool nacre_tool_write_all(int fd, const char *bytes, size_t count);
+/* One rename after the other, of absolute paths, by a single call of the host's: no deadline
+ * comes in between.  False with errno: *ret_done of them were made. */
+struct nacre_tool_rename {
+    const char *from, *to;
+};
+bool nacre_tool_rename_all(const struct nacre_tool_rename *renames, size_t count,
+                           size_t *ret_done);
 /* Replaces it as a whole or not at all: a new file beside it, then a rename; its parents
  * are made when `parents` says so.  Its mode is kept, in the sandbox by the host.  Links
  * at the end of the path are followed and stay.  False with errno, and nothing changed

@@ -52,8 +52,9 @@
     X(sock_send, "iiiii:i", NETWORK)                \
     X(sock_shutdown, "ii:i", NETWORK)
 
-/* Module "nacre": see nacre_http_abi.h. */
+/* Module "nacre": see nacre_http_abi.h and nacre_files_abi.h. */
 #define WS_OWN_FUNCTION_MAP(X)           \
+    X(rename_all, "iii:i", FILES)        \
     X(http_request, "ii:i", NETWORK)     \
     X(http_headers, "iiii:i", NETWORK)   \
     X(http_read, "iiii:i", NETWORK)      \

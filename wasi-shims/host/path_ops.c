@@ -9,6 +9,7 @@
 #include "functions.h"
 #include "guard.h"
 #include "guest_memory.h"
+#include "nacre_files_abi.h"
 #include "scratch.h"
 #include "secrets.h"
 
@@ -215,6 +216,35 @@ int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     }
     ws_files_moved(wasi, from.mount, from.path, to.path);
     return P1_SUCCESS;
+}
+
+/* One call of the guest's: its time can't end between two of them. */
+int ws_rename_all(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
+{
+    enum { WORDS = sizeof(struct nacre_rename) / sizeof(uint32_t) };
+    uint64_t address = ws_u32(&cells[0]);
+    uint32_t count = ws_u32(&cells[1]), done = 0;
+    int error = P1_SUCCESS;
+
+    if (count > NACRE_RENAMES_MAX)
+        return P1_INVAL;
+    if (!ws_guest(wasi, address, count * sizeof(struct nacre_rename)) ||
+        !ws_guest(wasi, ws_u32(&cells[2]), sizeof(done)))
+        return P1_FAULT;
+    for (; done < count; done++, address += sizeof(struct nacre_rename)) {
+        union nacre_wasi_cell rename[WORDS];
+        uint32_t words[WORDS];
+
+        error = ws_guest_get(wasi, address, words, sizeof(words));
+        for (size_t i = 0; i < WORDS; i++)
+            rename[i] = (union nacre_wasi_cell){ .i32 = (int32_t)words[i] };
+        if (error == P1_SUCCESS)
+            error = ws_path_rename(wasi, rename);
+        if (error != P1_SUCCESS)
+            break;
+    }
+    (void)ws_guest_put_u32(wasi, ws_u32(&cells[2]), done);
+    return error;
 }
 
 /* ---- asking ---- */

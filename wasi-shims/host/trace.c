@@ -76,6 +76,7 @@ static const struct {
     { "sock_recv", "fd ~room #flags >bytes -out" },
     { "sock_send", "fd ~given #flags >bytes" },
     { "sock_shutdown", "fd #how" },
+    { "rename_all", "-renames count >done" },
     { "http_request", "-request -out" },
     { "http_headers", "handle -buffer room >bytes" },
     { "http_read", "handle -buffer room >bytes" },

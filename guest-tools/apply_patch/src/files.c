@@ -170,40 +170,35 @@ static bool write_beside(struct patch_entry *entry, const char *bytes, size_t co
     return true;
 }
 
-/* Can the old file itself become the new one? */
-static bool is_movable(const struct patch_entry *entry)
+/* A name beside `entry->path` that nothing has. */
+static bool name_beside(struct patch_entry *entry)
 {
-    const struct patch_entry *source = entry->source;
-
-    return source && !entry->existed && source->existed && !source->exists &&
-           !source->is_renamed;
+    return write_beside(entry, "", 0) && unlink(entry->temporary) == 0;
 }
 
-/* A guest can't set a mode, but the host keeps that of a file which another replaces: so
- * the old file gets the new bytes first, and then its new name. */
-static bool move(struct patch_entry *entry)
+/* Which old files themselves become new ones? */
+static void choose_moves(struct patch_files *files)
 {
-    struct patch_entry *source = entry->source;
+    for (size_t i = 0; i < files->count; i++) {
+        struct patch_entry *entry = files->entries[i], *source = entry->source;
 
-    if (rename(entry->temporary, source->path) != 0)
-        return false;
-    entry->temporary = NULL;
-    source->is_done = true;
-    if (rename(source->path, entry->path) != 0)
-        return false;
-    source->is_done = false;
-    source->is_renamed = true;
-    return true;
+        entry->takes_source = source && entry->exists && !entry->existed &&
+                              source->existed && !source->exists && !source->is_taken;
+        if (entry->takes_source)
+            source->is_taken = true;
+    }
 }
 
 static bool put_back(struct patch_entry *entry)
 {
-    if (entry->source && entry->source->is_renamed && !entry->existed) {
-        entry->source->is_renamed = false;
+    if (entry->takes_source) {
         return rename(entry->path, entry->source->path) == 0 && put_back(entry->source);
     }
     if (!entry->existed)
         return unlink(entry->path) == 0;
+    /* Unless it was removed for good already. */
+    if (!entry->exists && !entry->is_taken && rename(entry->temporary, entry->path) == 0)
+        return true;
     return write_beside(entry, entry->before, entry->before_count) &&
            rename(entry->temporary, entry->path) == 0;
 }
@@ -234,34 +229,111 @@ static noreturn void give_up(struct patch_files *files, const struct made *made,
     nacre_tool_fail_errno(doing, failed->path);
 }
 
+/* ---- the renames that make all of it true ---- */
+
+enum effect {
+    EFFECT_REPLACED,
+    EFFECT_FILLED, /* the old file has the new bytes, */
+    EFFECT_MOVED,  /* and its new name */
+    EFFECT_DELETED,
+};
+
+struct steps {
+    struct nacre_tool_rename *renames;
+    struct {
+        struct patch_entry *entry;
+        enum effect effect;
+    } *what;
+    size_t count;
+};
+
+static void add_step(struct steps *steps, struct patch_entry *entry, enum effect effect,
+                     const char *from, const char *to)
+{
+    steps->renames[steps->count] = (struct nacre_tool_rename){ from, to };
+    steps->what[steps->count].entry = entry;
+    steps->what[steps->count++].effect = effect;
+}
+
+/* A guest can't set a mode, but the host keeps that of a file which another replaces: so
+ * an old file that is moved gets the new bytes first, and then its new name.  What goes is
+ * renamed like the rest, to be removed when all of them are made. */
+static void plan_steps(struct patch_files *files, struct steps *steps)
+{
+    const size_t room = 2 * files->count + 1;
+
+    steps->renames = nacre_arena(room * sizeof(*steps->renames));
+    steps->what = nacre_arena(room * sizeof(*steps->what));
+    for (size_t i = 0; i < files->count; i++) {
+        struct patch_entry *entry = files->entries[i];
+
+        if (!entry->temporary)
+            continue;
+        if (!entry->exists) {
+            add_step(steps, entry, EFFECT_DELETED, entry->path, entry->temporary);
+        } else if (entry->takes_source) {
+            add_step(steps, entry, EFFECT_FILLED, entry->temporary, entry->source->path);
+            add_step(steps, entry, EFFECT_MOVED, entry->source->path, entry->path);
+        } else {
+            add_step(steps, entry, EFFECT_REPLACED, entry->temporary, entry->path);
+        }
+    }
+}
+
+static void note_done(const struct steps *steps, size_t done)
+{
+    for (size_t i = 0; i < done; i++) {
+        struct patch_entry *entry = steps->what[i].entry;
+
+        switch (steps->what[i].effect) {
+        case EFFECT_FILLED:
+            entry->temporary = NULL;
+            entry->source->is_done = true;
+            break;
+        case EFFECT_MOVED:
+            entry->source->is_done = false; /* it goes back with the one that took it */
+            entry->is_done = true;
+            break;
+        case EFFECT_REPLACED:
+            entry->temporary = NULL;
+            entry->is_done = true;
+            break;
+        case EFFECT_DELETED:
+            entry->is_done = true;
+            break;
+        }
+    }
+}
+
 void patch_files_write(struct patch_files *files)
 {
     struct made made = { 0 };
+    struct steps steps = { 0 };
     struct patch_entry *entry;
+    size_t done = 0;
+    bool is_whole;
 
+    choose_moves(files);
     for (size_t i = 0; i < files->count; i++) {
         entry = files->entries[i];
-        if (!entry->exists || !is_changed(entry))
+        if (!is_changed(entry) || entry->is_taken)
             continue;
-        if (!make_parents(entry->path, &made))
+        if (!entry->exists && !name_beside(entry))
+            give_up(files, &made, entry, "deleting");
+        if (entry->exists && !make_parents(entry->path, &made))
             give_up(files, &made, entry, "making the directory of");
-        if (!write_beside(entry, entry->after, entry->after_count))
+        if (entry->exists && !write_beside(entry, entry->after, entry->after_count))
             give_up(files, &made, entry, "writing");
     }
+    plan_steps(files, &steps);
+    is_whole = nacre_tool_rename_all(steps.renames, steps.count, &done);
+    note_done(&steps, done);
+    if (!is_whole)
+        give_up(files, &made, steps.what[done].entry,
+                steps.what[done].effect == EFFECT_DELETED ? "deleting" : "replacing");
     for (size_t i = 0; i < files->count; i++) {
         entry = files->entries[i];
-        if (!entry->temporary)
-            continue;
-        if (is_movable(entry) ? !move(entry) : rename(entry->temporary, entry->path) != 0)
-            give_up(files, &made, entry, "replacing");
-        entry->is_done = true;
-    }
-    for (size_t i = 0; i < files->count; i++) {
-        entry = files->entries[i];
-        if (entry->exists || !entry->existed || entry->is_renamed)
-            continue;
-        if (unlink(entry->path) != 0)
+        if (!entry->exists && entry->temporary && unlink(entry->temporary) != 0)
             give_up(files, &made, entry, "deleting");
-        entry->is_done = true;
     }
 }

@@ -20,7 +20,8 @@ struct patch_entry {
     /* While it is written: */
     char *temporary;
     bool is_done;
-    bool is_renamed; /* it has become another, whose source it is */
+    bool takes_source; /* the old file itself becomes this one; */
+    bool is_taken;     /* and this is that */
 };
 
 struct patch_files {
@@ -35,9 +36,9 @@ struct patch_files {
  * link on the way, and what is no plain file end the tool. */
 struct patch_entry *patch_files_get(struct patch_files *files, const char *path);
 
-/* Writes what has changed: new files beside the old ones first, then renames, then
- * deletions.  When one fails, what was done is undone, and the tool ends with why.  A file
- * that is moved keeps its mode. */
+/* Writes what has changed: new files beside the old ones first, then all renames by one
+ * call of the host's, which no deadline divides.  When one fails, what was done is undone,
+ * and the tool ends with why.  A file that is moved keeps its mode. */
 void patch_files_write(struct patch_files *files);
 
 #endif

@@ -27,7 +27,7 @@
 #define NACRE_ANNOTATION_SCAN NACRE_ANNOTATION "input-scan"       /* off, on, strict */
 #define NACRE_ANNOTATION_SUSPECT NACRE_ANNOTATION "on-suspect"    /* allow, warn, block */
 #define NACRE_ANNOTATION_ATTACK NACRE_ANNOTATION "on-attack"      /* the same */
-#define NACRE_ANNOTATION_INTENT NACRE_ANNOTATION "require-intent" /* "true", "false", changes */
+#define NACRE_ANNOTATION_INTENT NACRE_ANNOTATION "require-intent" /* "true", ... */
 #define NACRE_ANNOTATION_DENIED NACRE_ANNOTATION "denied-hosts"   /* HOST, HOST, ... */
 
 #define NACRE_INPUT_CLASS_MAP(X) \

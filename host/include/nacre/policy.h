@@ -252,8 +252,9 @@ struct nacre_policy {
         enum nacre_input_action suspect, attack; /* what is done; UNSET: warn, block */
         enum nacre_intent_need intent; /* UNSET: never */
         struct nacre_place mode_place, suspect_place, attack_place, intent_place;
-        bool held_to_reading; /* instead of an intent: files are read-only, and there is no
-                                 network.  No document can say it; the door for tools does */
+        bool held_to_reading; /* instead of an intent: files are read-only, and there is
+                                 no network.  No document can say it; the door for tools
+                                 does */
     } input;
 
     struct {

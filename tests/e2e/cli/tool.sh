@@ -285,11 +285,23 @@ expect_out_has '"runs":false'
 run explain --tool prode
 expect_status 127
 
+# ---- a patch is made true by one call of the host's, which no deadline divides ----
+
+: "${TOOLS:?}"
+printf 'a\n' >ws/pa
+printf 'b\n' >ws/pb
+printf 'c\n' >ws/pc
+NACRE_TOOL_DIR=$TOOLS run tool call apply_patch --policy workspace --workspace "$PWD/ws" --trace \
+  --json-args '{"patch": "*** Begin Patch\n*** Update File: pa\n@@\n-a\n+A\n*** Delete File: pb\n*** Update File: pc\n*** Move to: deep/pd\n@@\n-c\n+C\n*** End Patch\n"}'
+expect_status 0
+expect_err_has "rename_all(count=4, done=4)"
+grep -q path_rename "$scratch/err" && fail "a file was renamed apart from the others"
+[[ $(cat ws/pa ws/deep/pd) == $'A\nC' && ! -e ws/pb && ! -e ws/pc ]] || fail "the patch"
+
 # ---- a tool that would run on and on ----
 
 # A thousand edits at the end of a large file: more than its manifest grants, and no word
 # of it is written.
-: "${TOOLS:?}"
 awk 'BEGIN { for (i = 0; i < 600000; i++) print "int x" i " = 1;" }' >ws/large.c
 awk 'BEGIN { printf "{\"path\": \"large.c\", \"edits\": ["
   for (i = 0; i < 1000; i++)
