@@ -64,7 +64,8 @@ static bool move_mounts(struct nacre_plan *plan)
             drop_mount(&mount);
             continue;
         }
-        if (asprintf(&guest, DK_MACHINE_SHARES "/%" PRIu32 "%s", kept, mount.guest) >= 0) {
+        if (asprintf(&guest, DK_MACHINE_SHARES "/%" PRIu32 "%s", kept,
+                     mount.guest) >= 0) {
             free(mount.guest);
             mount.guest = guest;
         } else {

@@ -91,10 +91,10 @@ static void tmpfs(struct making *making)
  * A private directory is empty when the machine starts: the first component of a denied
  * name is held by something that nobody can enter.
  *
- * None of these is looked at before each command, as those in shares are.  A share lies in
- * other sandboxes and on the host too, and there a name can be moved from below a cover;
- * the machine's own files are in one mount namespace alone, where the name of a mount point
- * can't be moved or removed, and nobody may unmount.
+ * None of these is looked at before each command, as those in shares are.  A share lies
+ * in other sandboxes and on the host too, and there a name can be moved from below a
+ * cover; the machine's own files are in one mount namespace alone, where the name of a
+ * mount point can't be moved or removed, and nobody may unmount.
  */
 static void covers(struct making *making)
 {

@@ -1,7 +1,7 @@
 /*
- * Between nacre and the program stands a process that watches over it: the kernel tells it
- * when nacre has died, by whatever signal, and it ends the program's whole group.  To tell
- * the program itself is not enough: mmdebstrap waits for its children then.
+ * Between nacre and the program stands a process that watches over it: the kernel tells
+ * it when nacre has died, by whatever signal, and it ends the program's whole group.  To
+ * tell the program itself is not enough: mmdebstrap waits for its children then.
  */
 #include "dk_maker.h"
 

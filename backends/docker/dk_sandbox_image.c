@@ -244,7 +244,8 @@ enum nacre_status dk_sandbox_image(struct dk_client *client,
                           "'%s' can't be the name of an image to make: give name:tag",
                           nacre_text_shown(shown, name));
     say(progress, "building from " BASE);
-    status = from_dockerfile(client, recipe, name, progress->said ? progress : NULL, &first);
+    status = from_dockerfile(client, recipe, name, progress->said ? progress : NULL,
+                             &first);
     if (status == NACRE_OK || status == NACRE_ERR_USAGE || status == NACRE_ERR_MEMORY) {
         if (status != NACRE_OK)
             *err = first;

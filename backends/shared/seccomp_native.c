@@ -85,8 +85,8 @@ static const char *const free_calls[] = {
 #define IF_BOTH(index, mask, value, index2, mask2, value2) \
     { { index, mask, value }, { index2, mask2, value2 } }, 2
 
-/* A program with one of them is its owner's to whoever runs it, and what a guest leaves in
- * a directory of the host's outlives the sandbox. */
+/* A program with one of them is its owner's to whoever runs it, and what a guest leaves
+ * in a directory of the host's outlives the sandbox. */
 #define SET_ID (S_ISUID | S_ISGID)
 #define MAKES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* else no mode is looked at */
 #define NODE (S_IFMT | SET_ID)
