@@ -579,15 +579,17 @@ enum nacre_status nacre_box_group_take(struct nacre_box_cgroups *cgroups,
 
 void nacre_box_group_put(struct nacre_box_cgroups *cgroups, struct nacre_box_group *group)
 {
-    bool kept = false;
+    bool kept = false, is_empty;
 
     if (!group)
         return;
     nacre_box_group_thaw(group);
-    for (int i = 0; i < EMPTY_MS_MAX && !box_group_is_empty(group); i++)
+    is_empty = box_group_is_empty(group);
+    for (int i = 0; i < EMPTY_MS_MAX && !is_empty; i++) {
         nacre_cgroup_pause_ms(1);
-    if (box_group_is_empty(group) && box_group_is_clean(group) &&
-        box_group_forget_peak(group)) {
+        is_empty = box_group_is_empty(group);
+    }
+    if (is_empty && box_group_is_clean(group) && box_group_forget_peak(group)) {
         pthread_mutex_lock(&cgroups->lock);
         kept = cgroups->idle_count < NACRE_BOX_GROUPS_KEPT;
         if (kept) {
