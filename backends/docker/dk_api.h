@@ -271,7 +271,8 @@ NACRE_MUST_CHECK enum nacre_status dk_image_remove(struct dk_client *client,
                                                    uint64_t deadline_ns,
                                                    struct nacre_error *err);
 
-/* A container's root as an image.  `config` replaces its configuration; NULL keeps it. */
+/* A container's root as an image, as it is now: nothing in it may write meanwhile.
+ * `config` replaces its configuration; NULL keeps it. */
 NACRE_MUST_CHECK enum nacre_status
 dk_commit(struct dk_client *client, const char *container, const char *repository,
           const char *tag, const json_t *config, uint64_t deadline_ns,

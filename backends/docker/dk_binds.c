@@ -311,7 +311,7 @@ enum nacre_status dk_binds_open(const struct dk_binds_input *input,
                                 struct dk_binds *ret_binds, struct nacre_error *err)
 {
     NACRE_AUTO(dk_binds_clear) struct dk_binds binds = { 0 };
-    const struct dk_extra init = { input->init_path, DK_INIT_TARGET, false };
+    const struct dk_extra init = { input->init_path, input->init_target, false };
     enum nacre_status status;
 
     binds.mounts = calloc(1, sizeof(*binds.mounts));

@@ -34,7 +34,7 @@ struct dk_binds_input {
     const char *const *protected_paths;
     const char *state_dir;
     const struct nt_covers *covers;
-    const char *init_path; /* of the file with our init */
+    const char *init_path, *init_target; /* of the file with our init */
     const char *image_id;
     struct dk_known *known; /* what of the plan's denied_root is there, and what not */
     uint32_t uid, gid;

@@ -323,7 +323,7 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     else
         dk_owner_name(box->parts.site->owner, box->name);
     status = create(box, body, asked, err);
-    return status == NACRE_OK ? meet(box, asked->cancelled, ret_again, err) : status;
+    return status == NACRE_OK ? meet(box, asked->caller.cancelled, ret_again, err) : status;
 }
 
 /* The channels first, then the container: a stream that nobody reads blocks the engine. */
@@ -351,7 +351,8 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
                                           .extra = order->extra,
                                           .extra_count = order->extra_count,
                                           .kvm = order->kvm,
-                                          .cancelled = order->cancelled };
+                                          .setup = order->setup,
+                                          .caller = order->caller };
     enum nacre_status status;
     bool again = false;
 
@@ -374,11 +375,13 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
 }
 
 enum nacre_status dk_box_digest(struct dk_site *site, const struct nacre_plan *plan,
+                                const struct dk_caller *caller,
                                 struct nacre_digest *ret_digest, struct nacre_error *err)
 {
     NACRE_AUTO(dk_parts_clear) struct dk_parts parts = { 0 };
     NACRE_AUTO(dk_json_guard) json_t *body = NULL;
-    const struct dk_parts_input input = { .site = site, .plan = plan };
+    const struct dk_parts_input input = { .site = site, .plan = plan,
+                                          .caller = *caller };
     enum nacre_status status = dk_parts_open(&input, &parts, err);
     struct dk_order order;
 

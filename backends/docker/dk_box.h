@@ -23,12 +23,14 @@ struct dk_box_order {
     const struct dk_extra *extra; /* to be bound too; outlive the box */
     size_t extra_count;
     bool kvm; /* the container has KVM's device */
-    const _Atomic int *cancelled;
+    bool setup; /* as in struct dk_order */
+    struct dk_caller caller;
 };
 
 /* What the sandbox would be made of, without making it: a warm one is compared by it. */
 NACRE_MUST_CHECK enum nacre_status dk_box_digest(struct dk_site *site,
                                                  const struct nacre_plan *plan,
+                                                 const struct dk_caller *caller,
                                                  struct nacre_digest *ret_digest,
                                                  struct nacre_error *err);
 

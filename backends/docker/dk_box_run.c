@@ -98,28 +98,6 @@ static void missed_turn(const struct nacre_request *request, const _Atomic int *
                    number ? "cancelled" : "its time ran out");
 }
 
-static enum nacre_status run_with_door(struct dk_box *box, struct nt_door *door,
-                                       struct nt_command *command,
-                                       struct nacre_result *result,
-                                       struct nacre_error *err)
-{
-    NACRE_AUTO(nacre_heap_guard) char *certificates = NULL;
-    enum nacre_status status;
-
-    command->connected = nt_door_connected;
-    command->connected_data = door;
-    status = nt_door_bundle(door, &certificates, err);
-    command->start.certificates = certificates;
-    if (status == NACRE_OK)
-        status = nt_door_begin(door, result->run_id,
-                               nacre_clock_ns() +
-                                   command->start.wall_ms_max * NACRE_NS_PER_MS,
-                               err);
-    if (status == NACRE_OK)
-        status = nt_box_run(dk_box_commands(box), command, result, err);
-    return nt_door_end(door, status, result, err);
-}
-
 /* Over its memory gVisor ends as a whole, and the channel breaks; or the kernel takes one
  * of the processes that it works with. */
 static enum nacre_status judge_death(const struct dk_box *box, uint64_t kills_before,
@@ -181,9 +159,7 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
         return NACRE_OK;
     }
     kills = box->group ? dk_group_begin(box->group) : 0;
-    status = nt_door_is_planned(plan)
-                 ? run_with_door(box, door, command, result, err)
-                 : nt_box_run(dk_box_commands(box), command, result, err);
+    status = nt_door_run(door, dk_box_commands(box), command, result, result, err);
     status = judge_machine(box, status, result, err);
     if (box->group)
         status = judge_death(box, kills, status, result);

@@ -253,7 +253,8 @@ bool dk_create_ulimit(const struct nacre_plan *plan, size_t n,
 
     for (size_t i = 0; items && items[i]; i++)
         says_core |= strncmp(items[i], "core=", 5) == 0;
-    if (n-- == 0) {
+    /* 0: a setup command's, which has as many as the engine gives. */
+    if (plan->limits.open_files_max > 0 && n-- == 0) {
         *ret_ulimit = (struct dk_ulimit){ "nofile", plan->limits.open_files_max,
                                           plan->limits.open_files_max };
         return true;
@@ -420,6 +421,7 @@ static json_t *host_config(const struct dk_order *order)
 json_t *dk_create_body(const struct dk_order *order)
 {
     bool browser = order->plan->container.user_namespaces;
+    const char *word = order->setup ? "setup" : browser ? "browser" : NULL;
     char user[32];
     json_t *body = NULL;
 
@@ -430,8 +432,8 @@ json_t *dk_create_body(const struct dk_order *order)
     body = json_pack("{s:s, s:s, s:s, s:[s], s:o, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
                      "s:b, s:{s:[s]}}",
                      "Image", order->image_id, "User", user, "WorkingDir", "/",
-                     "Entrypoint", DK_INIT_TARGET, "Cmd",
-                     browser ? json_pack("[s]", "browser") : json_array(), "Hostname",
+                     "Entrypoint", order->setup ? DK_INIT_TARGET_SETUP : DK_INIT_TARGET,
+                     "Cmd", word ? json_pack("[s]", word) : json_array(), "Hostname",
                      "nacre",
                      "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1, "AttachStdout", 1,
                      "AttachStderr", 1, "Tty", 0, "NetworkDisabled",

@@ -17,6 +17,9 @@
  * name, is refused.  So there is no second way by the engine's exec, which would be one
  * without nacre's seccomp, network, secrets and speed. */
 #define DK_INIT_TARGET "/.nacre-init"
+/* Where the root becomes an image: on the engine's own tmpfs, so that the place which the
+ * engine makes for it is none of the root's. */
+#define DK_INIT_TARGET_SETUP "/dev/.nacre-init"
 
 /* Something of the host that the container sees. */
 struct dk_bind {
@@ -39,6 +42,7 @@ struct dk_order {
     const char *seccomp_json; /* NULL: the engine's own profile */
     char *const *masked;      /* NULL-terminated; NULL: as the engine has it */
     uint64_t layer_bytes_max; /* of the container's own layer; 0: no limit */
+    bool setup; /* dk_setup.c's: commands have the engine's seccomp profile alone */
     const char *device; /* of the host's; NULL: none.  No policy can ask for one */
     uint32_t device_gid; /* whom it is open to */
     const char *const *labels; /* NULL-terminated "K=V" */

@@ -326,7 +326,7 @@ static enum nacre_status pack(struct making *making, const char *out_path,
     const struct dk_extra out = { out_path, DK_MACHINE_OUT, true };
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
     NACRE_AUTO(dk_box_guard) struct dk_box *box = NULL;
-    struct dk_box_order order = { .cancelled = making->cancelled, .extra = &out,
+    struct dk_box_order order = { .caller.cancelled = making->cancelled, .extra = &out,
                                   .extra_count = 1 };
     enum nacre_status status = dk_machine_bare(PACKER_BYTES, &plan, err);
 

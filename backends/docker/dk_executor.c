@@ -176,15 +176,20 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 
 /* A sandbox for this run: warm, or one of its own. */
 static enum nacre_status take(struct dk_executor *executor, const struct nacre_plan *plan,
-                              const char *name, struct dk_box **ret_box,
+                              const struct nacre_request *request,
+                              struct nacre_result *result, struct dk_box **ret_box,
                               struct nacre_error *err)
 {
-    const struct dk_box_order order = { .plan = plan, .cancelled = &executor->cancelled };
+    const struct dk_box_order order = {
+        .plan = plan,
+        .caller = { .cancelled = &executor->cancelled,
+                    .run_cancelled = request->cancelled, .result = result },
+    };
     enum nacre_status status = dk_executor_reach(executor, err);
 
     if (status == NACRE_OK)
         status = plan->scope_key
-                     ? dk_warm_get(executor->warm, plan, name, &executor->cancelled,
+                     ? dk_warm_get(executor->warm, plan, request->box_name, &order.caller,
                                    ret_box, err)
                      : dk_box_open(executor->site, &order, ret_box, err);
     if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||
@@ -204,6 +209,23 @@ static void give_back(struct dk_executor *executor, const struct nacre_plan *pla
         dk_box_free(box);
 }
 
+/* A setup command that has been outside and failed: that comes first, before what it was
+ * denied there. */
+static enum nacre_status refuse_setup(struct nacre_result *result,
+                                      const struct nacre_error *err)
+{
+    struct nacre_denial *first = &result->denials[0];
+
+    if (result->denial_count < NACRE_DENIALS_MAX)
+        result->denial_count++;
+    memmove(first + 1, first, (result->denial_count - 1) * sizeof(*first));
+    *first = (struct nacre_denial){ .code = "unavailable" };
+    (void)snprintf(first->text, sizeof(first->text), "%s", err->text);
+    result->denials_seen++;
+    result->outcome = NACRE_OUTCOME_DENIED;
+    return NACRE_OK;
+}
+
 enum nacre_status dk_executor_run(struct nacre_executor *base,
                                   const struct nacre_plan *plan,
                                   const struct nacre_tool *tool,
@@ -213,21 +235,28 @@ enum nacre_status dk_executor_run(struct nacre_executor *base,
     struct dk_executor *executor = executor_of(base);
     struct dk_box *box = NULL;
     enum nacre_status status;
+    int cancelled;
 
     assert(tool->kind != NACRE_TOOL_MODULE);
-    status = take(executor, plan, request->box_name, &box, err);
+    status = take(executor, plan, request, result, &box, err);
     if (status == NACRE_OK) {
         status = dk_box_run(box, plan, tool, request, &executor->cancelled, result, err);
         give_back(executor, plan, box);
     }
     /* What broke because the caller wants no more of it is no failure. */
-    if (status != NACRE_OK && atomic_load(&executor->cancelled)) {
+    cancelled = atomic_load(&executor->cancelled);
+    if (cancelled == 0 && request->cancelled)
+        cancelled = atomic_load(request->cancelled);
+    if (status != NACRE_OK && cancelled != 0) {
         result->outcome = NACRE_OUTCOME_KILLED;
-        result->signal = atomic_load(&executor->cancelled);
+        result->signal = cancelled;
         (void)snprintf(result->reason, sizeof(result->reason), "cancelled");
-        status = NACRE_OK;
+        return NACRE_OK;
     }
-    return status;
+    /* A failure is recorded without what was sent; a refusal with all of it. */
+    return status == NACRE_ERR_UNAVAILABLE && result->egress_seen > 0
+               ? refuse_setup(result, err)
+               : status;
 }
 
 static void executor_cancel(struct nacre_executor *base, int signal)

@@ -167,7 +167,7 @@ enum nacre_status dk_commit(struct dk_client *client, const char *container,
     if (status == NACRE_OK && config)
         status = dk_body(config, &body, err);
     if (status == NACRE_OK)
-        status = nacre_buf_addf(&path, err, "/commit?container=%s", container);
+        status = nacre_buf_addf(&path, err, "/commit?container=%s&pause=0", container);
     if (status == NACRE_OK)
         status = query_name(&path, repository, tag, err);
     request.path = path.bytes;

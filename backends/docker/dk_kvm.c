@@ -111,7 +111,7 @@ static enum nacre_status try(struct dk_site *site, const _Atomic int *cancelled,
     const struct dk_extra initrd = { site->initrd_path, DK_MACHINE_INITRD, false };
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
     NACRE_AUTO(dk_box_guard) struct dk_box *box = NULL;
-    struct dk_box_order order = { .cancelled = cancelled, .extra = &initrd,
+    struct dk_box_order order = { .caller.cancelled = cancelled, .extra = &initrd,
                                   .extra_count = 1, .kvm = true };
     enum nacre_status status = dk_machine_bare(PROBE_BYTES, &plan, err);
 

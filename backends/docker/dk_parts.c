@@ -129,6 +129,7 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
         .state_dir = site->options->state_dir,
         .covers = &site->covers,
         .init_path = site->init_path,
+        .init_target = parts->setup ? DK_INIT_TARGET_SETUP : DK_INIT_TARGET,
         .image_id = parts->image,
         .known = &site->known,
         .uid = parts->user.uid,
@@ -200,7 +201,6 @@ static enum nacre_status find_kernel(const struct dk_site *site,
 static enum nacre_status open_container(const struct dk_parts_input *input,
                                         struct dk_parts *parts, struct nacre_error *err)
 {
-    const char *setup = input->plan->container.setup_command;
     enum nacre_status status;
 
     settle_defaults(parts);
@@ -214,9 +214,9 @@ static enum nacre_status open_container(const struct dk_parts_input *input,
         status = dk_parts_rebind(parts, err);
     if (status == NACRE_OK)
         status = nt_user_check(&parts->user, parts->binds.mounts, err);
-    if (status != NACRE_OK || !setup)
+    if (status != NACRE_OK || !parts->plan->container.setup_command)
         return status;
-    status = dk_setup_image(input->site, setup, input->cancelled, parts->image, err);
+    status = dk_setup_image(input->site, parts->plan, &input->caller, parts->image, err);
     return status == NACRE_OK ? dk_parts_rebind(parts, err) : status;
 }
 
@@ -240,7 +240,8 @@ static enum nacre_status open_inside(const struct dk_parts_input *input,
     if (status == NACRE_OK)
         status = find_image(inside, err);
     if (status == NACRE_OK)
-        status = dk_disk_find(input->site, inside->image, input->cancelled, path, err);
+        status = dk_disk_find(input->site, inside->image, input->caller.cancelled, path,
+                              err);
     if (status == NACRE_OK && !(around->disk = strdup(path)))
         status = nacre_fail(err, NACRE_ERR_MEMORY, "a machine");
     return status;
@@ -289,7 +290,8 @@ enum nacre_status dk_parts_open(const struct dk_parts_input *input,
 {
     NACRE_AUTO(dk_parts_clear)
     struct dk_parts parts = { .site = input->site, .extra = input->extra,
-                              .extra_count = input->extra_count, .kvm = input->kvm };
+                              .extra_count = input->extra_count, .kvm = input->kvm,
+                              .setup = input->setup };
     enum nacre_status status = find_kernel(input->site, input->plan, &parts, err);
 
     if (status == NACRE_OK && parts.kernel == DK_KERNEL_MACHINE) {
@@ -336,6 +338,7 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
                                       : NACRE_SECCOMP_NATIVE),
         .masked = own_kernel ? NULL : parts->site->masked, /* nothing of the host's */
         .layer_bytes_max = parts->layer_bytes_max,
+        .setup = parts->setup,
         .labels = labels,
         .device = has_device ? DK_KVM_DEVICE : NULL,
         .device_gid = has_device ? device.st_gid : 0,
@@ -344,7 +347,8 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
     };
 }
 
-/* Those that a policy may keep; planning refuses all others. */
+/* Those that a policy may keep, planning refuses all others; and those that only a setup
+ * command has. */
 uint64_t dk_parts_capabilities(const struct dk_parts *parts)
 {
     static const struct {
@@ -356,7 +360,8 @@ uint64_t dk_parts_capabilities(const struct dk_parts *parts)
         { "FSETID", CAP_FSETID }, { "KILL", CAP_KILL },
         { "NET_BIND_SERVICE", CAP_NET_BIND_SERVICE }, { "SETFCAP", CAP_SETFCAP },
         { "SETGID", CAP_SETGID }, { "SETPCAP", CAP_SETPCAP }, { "SETUID", CAP_SETUID },
-        { "SYS_CHROOT", CAP_SYS_CHROOT },
+        { "SYS_CHROOT", CAP_SYS_CHROOT }, { "MKNOD", CAP_MKNOD },
+        { "NET_RAW", CAP_NET_RAW },
     };
     char *const *kept = parts->plan->container.keep_capabilities;
     uint64_t mask = 0;

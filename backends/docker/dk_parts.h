@@ -1,8 +1,6 @@
 #ifndef DK_PARTS_H
 #define DK_PARTS_H
 
-#include <stdatomic.h>
-
 #include "dk_binds.h"
 #include "dk_site.h"
 #include "nt_user.h"
@@ -38,6 +36,7 @@ struct dk_parts {
     struct dk_extra machine_extra[2];
     struct nacre_digest machine; /* of what its init is told to make */
     bool kvm; /* and its device is in the container; else it is emulated */
+    bool setup; /* as in struct dk_order */
 };
 
 /*
@@ -50,7 +49,8 @@ struct dk_parts_input {
     const struct dk_extra *extra; /* outlive the parts */
     size_t extra_count;
     bool kvm; /* the container has its device */
-    const _Atomic int *cancelled;
+    bool setup; /* as in struct dk_order */
+    struct dk_caller caller;
 };
 NACRE_MUST_CHECK enum nacre_status dk_parts_open(const struct dk_parts_input *input,
                                                  struct dk_parts *ret_parts,

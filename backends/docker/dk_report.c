@@ -89,12 +89,13 @@ static void capabilities(struct dk_making *making, const struct dk_parts *parts)
     expect_status(making, "the bound on capabilities", "CapBnd", kept);
 }
 
-/* Ours by init, one by the engine around a container, and the policy's own where it has
- * one.  Not every kernel counts them. */
+/* Ours by init (a setup command has none), one by the engine around a container, and the
+ * policy's own where it has one.  Not every kernel counts them. */
 static void filters(struct dk_making *making, const struct dk_parts *parts)
 {
     char *const *blocked = parts->plan->container.blocked_syscalls;
-    int count = 1 + (blocked && blocked[0]) + (making->kernel == DK_KERNEL_HOSTS);
+    int count = !parts->setup + (blocked && blocked[0]) +
+                (making->kernel == DK_KERNEL_HOSTS);
 
     expect_status(making, "seccomp", "Seccomp", "2");
     if (making->kernel == DK_KERNEL_MACHINE ||

@@ -1,69 +1,67 @@
-/* The command is the policy's and trusted as far as its container goes; what it prints is
- * anybody's. */
+/* The command is the policy's; what it prints and fetches is anybody's, and runs as root:
+ * the container around it is read back as every other is. */
 #include "dk_setup.h"
 
-#include <errno.h>
-#include <poll.h>
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "dk_box.h"
 #include "dk_last.h"
-#include "dk_readback.h"
+#include "nacre/tool.h"
+#include "nt_door.h"
 
 #define REPOSITORY "nacre-setup"
 #define LABEL "nacre.setup"
 #define SETUP_MS 900000
 #define ENGINE_MS 60000
-#define SLICE_MS 100
-#define SHM_BYTES (64 << 20)
+#define PROCESSES 4096 /* what a fetched script may start */
 
 /* One that is under way: its container goes with it. */
 struct setup {
     struct dk_site *site;
+    const struct dk_caller *caller;
     const char *command;
-    char name[DK_NAME];
-    bool exists;
-    struct dk_stream *stream;
+    struct nacre_digest key;
+    struct nacre_plan plan;          /* of its container; borrows all that it points to */
+    struct nacre_egress_host *hosts; /* but these */
+    struct dk_box *box;
     struct dk_last last;
     uint64_t start_ns, told_ns;
 };
 
 static void setup_end(struct setup *setup)
 {
-    struct nacre_error ignored;
-
-    dk_stream_free(setup->stream);
-    /* What stays, stays labelled for the next sweep. */
-    if (setup->exists)
-        (void)!dk_container_remove(setup->site->client, setup->name,
-                                   dk_within_ms(ENGINE_MS), &ignored);
+    dk_box_free(setup->box);
+    free(setup->hosts);
 }
 
 /* The name of the result: of the same base and command it is the same. */
-static void key_of(const char *base, const char *command, char ret_hex[NACRE_HEX])
+static struct nacre_digest key_of(const char *base, const char *command)
 {
     struct nacre_hasher hasher;
-    struct nacre_digest digest;
 
     nacre_hash_init(&hasher);
     nacre_hash_add_text(&hasher, "nacre setup 1");
     nacre_hash_add_text(&hasher, base);
     nacre_hash_add_text(&hasher, command);
-    digest = nacre_hash_end(&hasher);
-    (void)nacre_digest_hex(&digest, ret_hex);
+    return nacre_hash_end(&hasher);
 }
 
 /* NACRE_ERR_NOT_FOUND: there is none yet, or something else has its name. */
-static enum nacre_status find_made(struct dk_site *site, const char *key,
-                                   char image[DK_IMAGE_ID], struct nacre_error *err)
+static enum nacre_status find_made(const struct setup *setup, char image[DK_IMAGE_ID],
+                                   struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *found = NULL;
-    char name[sizeof(REPOSITORY) + NACRE_HEX];
+    char name[sizeof(REPOSITORY) + NACRE_HEX], key[NACRE_HEX];
     const char *label;
     enum nacre_status status;
 
-    (void)snprintf(name, sizeof(name), REPOSITORY ":%.16s", key);
-    status = dk_image_inspect(site->client, name, dk_within_ms(ENGINE_MS), &found, err);
+    (void)snprintf(name, sizeof(name), REPOSITORY ":%.16s",
+                   nacre_digest_hex(&setup->key, key));
+    status = dk_image_inspect(setup->site->client, name, dk_within_ms(ENGINE_MS), &found,
+                              err);
     if (status != NACRE_OK)
         return status;
     label = json_string_value(json_object_get(
@@ -75,148 +73,187 @@ static enum nacre_status find_made(struct dk_site *site, const char *key,
     return NACRE_OK;
 }
 
-static json_t *body_of(const struct setup *setup, const char *base)
-{
-    char owner[16];
+/* ---- its container ---- */
 
-    (void)snprintf(owner, sizeof(owner), "%u", (unsigned)geteuid());
-    return json_pack(
-        "{s:s, s:s, s:s, s:[ss], s:[s], s:s, s:b, s:b, s:b, s:b, s:b, s:{s:[s]},"
-        " s:{s:s, s:s}, s:{s:s, s:{s:s, s:{}}, s:s, s:s, s:i, s:b, s:b, s:b, s:{s:s}}}",
-        "Image", base, "User", "0:0", "WorkingDir", "/", "Entrypoint", "/bin/sh", "-c",
-        "Cmd", setup->command, "Hostname", "nacre", "OpenStdin", 0, "AttachStdout", 1,
-        "AttachStderr", 1, "Tty", 0, "NetworkDisabled", 1, "Healthcheck", "Test", "NONE",
-        "Labels", DK_OWNER_LABEL, owner, DK_TOKEN_LABEL,
-        dk_owner_token(setup->site->owner), "HostConfig", "NetworkMode", "none",
-        "LogConfig", "Type", "none", "Config", "IpcMode", "private", "CgroupnsMode",
-        "private", "ShmSize", SHM_BYTES, "AutoRemove", 0, "Privileged", 0,
-        "ReadonlyRootfs", 0, "RestartPolicy", "Name", "no");
+/* An engine's default, said by name so that it can be compared. */
+static char *capabilities[] = {
+    (char[]){ "AUDIT_WRITE" },      (char[]){ "CHOWN" },   (char[]){ "DAC_OVERRIDE" },
+    (char[]){ "FOWNER" },           (char[]){ "FSETID" },  (char[]){ "KILL" },
+    (char[]){ "MKNOD" },            (char[]){ "NET_RAW" }, (char[]){ "SETFCAP" },
+    (char[]){ "NET_BIND_SERVICE" }, (char[]){ "SETGID" },  (char[]){ "SETPCAP" },
+    (char[]){ "SETUID" },           (char[]){ "SYS_CHROOT" }, NULL,
+};
+
+/* The policy's rules, with the ways that hosts have without the caller's secrets and
+ * --intercept: what is kept is for other callers too, and it trusts no CA of a run's. */
+static bool settle_egress(struct setup *setup)
+{
+    struct nacre_egress *egress = &setup->plan.egress;
+
+    egress->secrets = NULL;
+    egress->secret_count = 0;
+    setup->hosts = calloc(egress->allowed_count + 1u, sizeof(*setup->hosts));
+    if (!setup->hosts)
+        return false;
+    for (uint32_t i = 0; i < egress->allowed_count; i++) {
+        setup->hosts[i] = egress->allowed[i];
+        setup->hosts[i].way = egress->way;
+    }
+    egress->allowed = setup->hosts;
+    return true;
 }
 
-static enum nacre_status create(struct setup *setup, const char *base,
-                                struct nacre_error *err)
+static enum nacre_status open_box(struct setup *setup, const struct nacre_plan *plan,
+                                  char *base, struct nacre_error *err)
 {
-    NACRE_AUTO(dk_json_guard) json_t *body = body_of(setup, base);
-    NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
-    struct dk_client *client = setup->site->client;
-    struct dk_created created;
-    enum nacre_status status;
+    static char root[] = "0:0", profile[] = "docker-default", *none[] = { NULL };
+    struct dk_box_order order = { .plan = &setup->plan, .setup = true,
+                                  .caller = *setup->caller };
 
-    if (!body)
+    setup->plan = (struct nacre_plan){
+        .level = NACRE_LEVEL_CONTAINER,
+        .runtime = NACRE_RUNTIME_DOCKER,
+        .limits = { .processes_max = PROCESSES },
+        .egress = plan->egress,
+        .container = { .image = base, .user = root, .seccomp_profile = profile,
+                       .tmpfs = none, .keep_capabilities = capabilities,
+                       .blocked_syscalls = none, .environment = none, .ulimits = none },
+        .digest = plan->digest, /* a door is known by it */
+    };
+    if (!settle_egress(setup))
         return nacre_fail(err, NACRE_ERR_MEMORY, "a setup command's container");
-    dk_owner_name(setup->site->owner, setup->name);
-    setup->exists = true; /* perhaps, also when the engine's answer is lost */
-    status = dk_container_create(client, setup->name, body, dk_within_ms(ENGINE_MS),
-                                 &created, err);
-    if (status == NACRE_OK && created.warnings[0])
-        status = nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                            "the engine can't make the container: %.400s",
-                            created.warnings);
-    if (status == NACRE_OK)
-        status = dk_container_inspect(client, setup->name, dk_within_ms(ENGINE_MS),
-                                      &inspect, err);
-    if (status == NACRE_OK)
-        status = dk_readback(body, inspect, err);
-    if (status == NACRE_OK)
-        status = dk_attach(client, setup->name, dk_within_ms(ENGINE_MS), &setup->stream,
-                           err);
-    if (status == NACRE_OK)
-        status = dk_container_start(client, setup->name, dk_within_ms(ENGINE_MS), err);
-    return status;
+    return dk_box_open(setup->site, &order, &setup->box, err);
 }
 
-static void tell(struct setup *setup)
+/* ---- running it ---- */
+
+static void hear(void *data, int stream, const char *bytes, size_t count)
 {
+    struct setup *setup = data;
+
+    (void)stream;
+    dk_last_add(&setup->last, bytes, count);
+}
+
+/* Nothing that it stands on can change; but somebody waits. */
+static bool tell(void *data, char *reason, size_t size)
+{
+    struct setup *setup = data;
     const struct nacre_executor_options *options = setup->site->options;
     uint64_t now = nacre_clock_ns();
 
-    if (!options->on_progress || now - setup->told_ns < NACRE_NS_PER_S)
-        return;
-    setup->told_ns = now;
-    options->on_progress(options->on_progress_data, "running the setup command",
-                         (now - setup->start_ns) / NACRE_NS_PER_MS);
-}
-
-/* Reads what it says until it says no more: one that nobody reads would stand still. */
-static enum nacre_status follow(struct setup *setup, const _Atomic int *cancelled,
-                                uint64_t deadline_ns, struct nacre_error *err)
-{
-    char bytes[4096];
-
-    for (;;) {
-        enum dk_output output;
-        ssize_t got = dk_stream_read_any(setup->stream, bytes, sizeof(bytes), &output);
-        struct pollfd ready = { .fd = dk_stream_fd(setup->stream), .events = POLLIN };
-
-        if (got == 0)
-            return NACRE_OK;
-        if (got > 0)
-            dk_last_add(&setup->last, bytes, (size_t)got);
-        else if (errno != EAGAIN)
-            return nacre_fail(err, NACRE_ERR_IO, "the engine's stream broke");
-        if (cancelled && atomic_load(cancelled))
-            return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "cancelled");
-        if (nacre_clock_ns() >= deadline_ns)
-            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                              "it did not end within %d minutes", SETUP_MS / 60000);
-        tell(setup);
-        if (got < 0)
-            (void)poll(&ready, 1, SLICE_MS);
+    (void)reason;
+    (void)size;
+    if (options->on_progress && now - setup->told_ns >= NACRE_NS_PER_S) {
+        setup->told_ns = now;
+        options->on_progress(options->on_progress_data, "running the setup command",
+                             (now - setup->start_ns) / NACRE_NS_PER_MS);
     }
+    return false;
 }
 
-static enum nacre_status run(struct setup *setup, const _Atomic int *cancelled,
-                             struct nacre_error *err)
+static enum nacre_status judge(const struct setup *setup,
+                               const struct nacre_result *result, struct nacre_error *err)
 {
-    uint64_t deadline_ns = dk_within_ms(SETUP_MS);
     char shown[DK_LAST_SHOWN];
-    enum nacre_status status = follow(setup, cancelled, deadline_ns, err);
-    int code = 0;
 
-    if (status == NACRE_OK)
-        status = dk_container_wait(setup->site->client, setup->name,
-                                   dk_within_ms(ENGINE_MS), &code, err);
-    if (status != NACRE_OK || code == 0)
-        return status;
-    return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "it ended with status %d, saying: %s",
-                      code, dk_last_shown(&setup->last, shown));
+    if (result->outcome == NACRE_OUTCOME_TIMED_OUT)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "it did not end within %d minutes",
+                          SETUP_MS / 60000);
+    if (result->outcome != NACRE_OUTCOME_EXITED)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "it was ended: %.100s",
+                          result->reason);
+    if (result->exit_status != 0)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "it ended with status %d, saying: %s", result->exit_status,
+                          dk_last_shown(&setup->last, shown));
+    return NACRE_OK;
 }
 
-/* A container of somebody's that is made from this image is nobody's leftover. */
-static enum nacre_status keep(struct setup *setup, const char *key,
-                              char image[DK_IMAGE_ID], struct nacre_error *err)
+/* With no secret of the caller's: neither its request nor its environment come near. */
+static enum nacre_status run(struct setup *setup, struct nacre_error *err)
 {
-    NACRE_AUTO(dk_json_guard) json_t *config =
-        json_pack("{s:{s:s, s:s, s:s}}", "Labels", LABEL, key, DK_OWNER_LABEL, "",
-                  DK_TOKEN_LABEL, "");
-    char tag[17];
+    static const _Atomic int never;
+    const char *words[] = { "/bin/sh", "-c", setup->command, NULL };
+    const char *environment[4 + NT_DOOR_VARIABLES + 1] = {
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "LANG=C.UTF-8", "TERM=dumb", "HOME=/root",
+    };
+    const struct dk_caller *caller = setup->caller;
+    const struct nacre_tool tool = { .kind = NACRE_TOOL_SHELL, .digest = setup->key };
+    const struct nacre_request request = {
+        .input_fd = -1, .on_output = hear, .on_output_data = setup, .stream_only = true,
+        .cancelled = caller->run_cancelled,
+    };
+    struct nt_command command = {
+        .start = { .arguments = words, .environment = environment, .directory = "/",
+                   .wall_ms_max = SETUP_MS },
+        .output_bytes_max = UINT64_MAX,
+        .request = &request,
+        .cancelled = caller->cancelled ? caller->cancelled : &never,
+        .disturbed = tell,
+        .disturbed_data = setup,
+    };
+    NACRE_AUTO(nt_door_close) struct nt_door door = { 0 };
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+    enum nacre_status status = nacre_result_new(&result, err);
 
-    if (!config)
+    (void)nt_door_variables(&setup->plan, environment, 4);
+    if (status == NACRE_OK)
+        status = nt_door_open(setup->site->options->doors, &setup->plan, &tool, &request,
+                              &door, err);
+    if (status == NACRE_OK)
+        status = nt_door_run(&door, dk_box_channel(setup->box), &command, result,
+                             caller->result, err);
+    return status == NACRE_OK ? judge(setup, result, err) : status;
+}
+
+/* ---- keeping what it left ---- */
+
+/* Nothing of the container's own configuration: whose it was, and that init ran in it. */
+static enum nacre_status keep(struct setup *setup, char image[DK_IMAGE_ID],
+                              struct nacre_error *err)
+{
+    static const char *const labels[] = { DK_OWNER_LABEL, DK_TOKEN_LABEL, DK_SCOPE_LABEL,
+                                          DK_IMAGE_LABEL, DK_CONFIG_LABEL,
+                                          DK_CREATED_LABEL };
+    NACRE_AUTO(dk_json_guard) json_t *config = NULL;
+    char key[NACRE_HEX], tag[17];
+    bool good;
+
+    config = json_pack("{s:{s:s}, s:[], s:[s]}", "Labels", LABEL,
+                       nacre_digest_hex(&setup->key, key), "Entrypoint", "Cmd",
+                       "/bin/sh");
+    good = config != NULL;
+    for (size_t i = 0; i < NACRE_COUNT(labels) && good; i++)
+        good = json_object_set_new(json_object_get(config, "Labels"), labels[i],
+                                   json_string("")) == 0;
+    if (!good)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a setup command's image");
     (void)snprintf(tag, sizeof(tag), "%.16s", key);
-    return dk_commit(setup->site->client, setup->name, REPOSITORY, tag, config,
+    return dk_commit(setup->site->client, dk_box_id(setup->box), REPOSITORY, tag, config,
                      dk_within_ms(SETUP_MS), image, err);
 }
 
-enum nacre_status dk_setup_image(struct dk_site *site, const char *command,
-                                 const _Atomic int *cancelled, char image[DK_IMAGE_ID],
+enum nacre_status dk_setup_image(struct dk_site *site, const struct nacre_plan *plan,
+                                 const struct dk_caller *caller, char image[DK_IMAGE_ID],
                                  struct nacre_error *err)
 {
+    const char *command = plan->container.setup_command;
     NACRE_AUTO(setup_end)
-    struct setup setup = { .site = site, .command = command,
+    struct setup setup = { .site = site, .caller = caller, .command = command,
+                           .key = key_of(image, command),
                            .start_ns = nacre_clock_ns() };
-    char key[NACRE_HEX];
-    enum nacre_status status;
+    enum nacre_status status = find_made(&setup, image, err);
 
-    key_of(image, command, key);
-    status = find_made(site, key, image, err);
+    assert(caller->result);
     if (status != NACRE_ERR_NOT_FOUND)
         return status;
-    status = create(&setup, image, err);
+    status = open_box(&setup, plan, image, err);
     if (status == NACRE_OK)
-        status = run(&setup, cancelled, err);
+        status = run(&setup, err);
     if (status == NACRE_OK)
-        status = keep(&setup, key, image, err);
+        status = keep(&setup, image, err);
     return status == NACRE_OK ? status
                               : nacre_fail_context(err, "container.setup_command");
 }

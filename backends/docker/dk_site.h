@@ -33,6 +33,14 @@ struct dk_site {
     _Atomic uint64_t whole_disk; /* the inode of the last that dk_disk found to be so */
 };
 
+/* The run that a container is made for. */
+struct dk_caller {
+    const _Atomic int *cancelled; /* a number ends what is under way; may be NULL */
+    const _Atomic int *run_cancelled; /* the same, for this run alone */
+    struct nacre_result *result; /* receives what a setup command sent and was denied; NULL
+                                    only where the plan has none */
+};
+
 /*
  * Also removes what dead owners left in the engine.  NACRE_ERR_UNAVAILABLE says where the
  * engine was looked for, and what to do.

@@ -233,11 +233,11 @@ static struct kept *new_kept(const struct nacre_plan *plan)
 }
 
 static enum nacre_status make(struct dk_warm *warm, const struct nacre_plan *plan,
-                              const char *name, const _Atomic int *cancelled,
+                              const char *name, const struct dk_caller *caller,
                               struct dk_box **ret_box, struct nacre_error *err)
 {
     const struct dk_box_order order = { .plan = plan, .scope_key = plan->scope_key,
-                                        .name = name, .cancelled = cancelled };
+                                        .name = name, .caller = *caller };
     struct kept *kept = new_kept(plan);
     struct dk_box *box = NULL;
     enum nacre_status status;
@@ -271,7 +271,8 @@ static enum nacre_status make(struct dk_warm *warm, const struct nacre_plan *pla
  */
 static enum nacre_status serves(struct dk_warm *warm, struct kept *kept,
                                 const struct nacre_plan *plan, const char *name,
-                                bool *ret_serves, struct nacre_error *err)
+                                const struct dk_caller *caller, bool *ret_serves,
+                                struct nacre_error *err)
 {
     struct nacre_digest wanted;
     enum nacre_status status;
@@ -284,7 +285,7 @@ static enum nacre_status serves(struct dk_warm *warm, struct kept *kept,
         return NACRE_OK;
     kept->holders++;
     (void)pthread_mutex_unlock(&warm->lock);
-    status = dk_box_digest(warm->site, plan, &wanted, err);
+    status = dk_box_digest(warm->site, plan, caller, &wanted, err);
     if (status == NACRE_OK)
         *ret_serves = memcmp(&wanted, dk_box_made_of(kept->box), sizeof(wanted)) == 0;
     (void)pthread_mutex_lock(&warm->lock);
@@ -307,7 +308,7 @@ static enum nacre_status refuse_changed(const struct nacre_plan *plan,
 
 /* The lock is held, and let go of in between: whoever comes back looks again. */
 static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan,
-                             const char *name, const _Atomic int *cancelled,
+                             const char *name, const struct dk_caller *caller,
                              struct dk_box **ret_box, struct nacre_error *err)
 {
     for (;;) {
@@ -315,16 +316,16 @@ static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan
         enum nacre_status status;
         bool good = false;
 
-        if (atomic_load(cancelled))
+        if (atomic_load(caller->cancelled))
             return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "cancelled");
         if (!kept)
-            return make(warm, plan, name, cancelled, ret_box, err);
+            return make(warm, plan, name, caller, ret_box, err);
         if (!kept->box) { /* another call is making it */
             wait_for(warm, &warm->changed);
             continue;
         }
         if (!is_spent(kept)) {
-            status = serves(warm, kept, plan, name, &good, err);
+            status = serves(warm, kept, plan, name, caller, &good, err);
             if (status != NACRE_OK)
                 return status;
             if (!good && kept->info.commands > 0 && !is_spent(kept))
@@ -343,13 +344,13 @@ static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan
 }
 
 enum nacre_status dk_warm_get(struct dk_warm *warm, const struct nacre_plan *plan,
-                              const char *name, const _Atomic int *cancelled,
+                              const char *name, const struct dk_caller *caller,
                               struct dk_box **ret_box, struct nacre_error *err)
 {
     enum nacre_status status;
 
     (void)pthread_mutex_lock(&warm->lock);
-    status = get(warm, plan, name, cancelled, ret_box, err);
+    status = get(warm, plan, name, caller, ret_box, err);
     (void)pthread_mutex_unlock(&warm->lock);
     return status;
 }

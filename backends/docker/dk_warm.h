@@ -25,7 +25,7 @@ NACRE_OWNED(dk_warm)
 NACRE_MUST_CHECK enum nacre_status dk_warm_get(struct dk_warm *warm,
                                                const struct nacre_plan *plan,
                                                const char *name,
-                                               const _Atomic int *cancelled,
+                                               const struct dk_caller *caller,
                                                struct dk_box **ret_box,
                                                struct nacre_error *err);
 void dk_warm_put(struct dk_warm *warm, struct dk_box *box);

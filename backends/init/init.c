@@ -549,8 +549,9 @@ static const char *begin(const struct init_place *place)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
         (!place->is_pid1 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0))
         return "no_new_privs";
-    return place->held || !place->walls || walls_filter(place->browser) ? NULL
-                                                                        : "seccomp";
+    return place->held || place->setup || !place->walls || walls_filter(place->browser)
+               ? NULL
+               : "seccomp";
 }
 
 /* As much of the last frames as the owner takes in time. */

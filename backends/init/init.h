@@ -16,6 +16,7 @@ struct init_place {
     bool walls;   /* commands lose their capabilities and get seccomp and Landlock; false
                      only at level none */
     bool browser; /* that filter is a browser's */
+    bool setup;   /* there is no filter of ours: the engine's is around this process */
     bool held;    /* this process is behind the commands' seccomp filter and, where there
                      is one, their Landlock ruleset already, and so is all that it starts;
                      its signals have their defaults */

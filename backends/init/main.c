@@ -20,9 +20,12 @@ int main(int argc, char **argv)
         place.walls = false;
     else if (argc == 2 && strcmp(argv[1], "browser") == 0)
         place.browser = true;
+    else if (argc == 2 && strcmp(argv[1], "setup") == 0)
+        place.setup = true;
     else if (argc != 1) {
         (void)fputs("nacre-init: expected no argument, \"launch\", \"machine\", "
-                    "\"browser\" or \"none\"; nacre starts it, as the first process of a sandbox\n",
+                    "\"browser\", \"setup\" or \"none\"; nacre starts it, as the first "
+                    "process of a sandbox\n",
                     stderr);
         return 2;
     }

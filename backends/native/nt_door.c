@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/trust.h"
 #include "pass.h"
@@ -102,6 +103,29 @@ enum nacre_status nt_door_end(struct nt_door *door, enum nacre_status status,
         return status;
     }
     return nacre_door_end(door->door, result, err);
+}
+
+enum nacre_status nt_door_run(struct nt_door *door, struct nt_box *box,
+                              struct nt_command *command, struct nacre_result *result,
+                              struct nacre_result *told, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *certificates = NULL;
+    enum nacre_status status;
+
+    if (door->door) {
+        command->connected = nt_door_connected;
+        command->connected_data = door;
+    }
+    status = nt_door_bundle(door, &certificates, err);
+    command->start.certificates = certificates;
+    if (status == NACRE_OK)
+        status = nt_door_begin(door, told->run_id,
+                               nacre_clock_ns() +
+                                   command->start.wall_ms_max * NACRE_NS_PER_MS,
+                               err);
+    if (status == NACRE_OK)
+        status = nt_box_run(box, command, result, err);
+    return nt_door_end(door, status, told, err);
 }
 
 /* ---- its sockets ---- */

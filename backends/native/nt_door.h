@@ -42,6 +42,15 @@ NACRE_MUST_CHECK enum nacre_status nt_door_begin(struct nt_door *door, const cha
 enum nacre_status nt_door_end(struct nt_door *door, enum nacre_status status,
                               struct nacre_result *result, struct nacre_error *err);
 
+/* nt_box_run() with all that around it, in a box whose init carries connections to the
+ * door; without a door as it is.  `told` receives what was sent and denied; it may be
+ * `result`. */
+NACRE_MUST_CHECK enum nacre_status nt_door_run(struct nt_door *door, struct nt_box *box,
+                                               struct nt_command *command,
+                                               struct nacre_result *result,
+                                               struct nacre_result *told,
+                                               struct nacre_error *err);
+
 /* Takes the listening sockets that the launcher has passed to `socket`, all of them, and
  * hands them to the door. */
 NACRE_MUST_CHECK enum nacre_status nt_door_receive(struct nt_door *door, int socket,

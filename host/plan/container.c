@@ -157,7 +157,8 @@ static void texts(struct draft *draft)
     text_line(draft, (struct line){ "container.setup_command", &rules->setup_command },
               rules->setup_command.text && rules->setup_command.text[0],
               "give a command, or remove the line", 0,
-              "once, in a container of its own without workspace; kept as an image",
+              "once, as root in a container of its own, without workspace and secrets, "
+              "with the commands' network; kept as an image",
               &plan->setup_command);
     text_line(draft, (struct line){ "container.cpuset", &rules->cpuset },
               nacre_container_is_cpuset(rules->cpuset.text), "give a list like 0-1,3",

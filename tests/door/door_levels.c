@@ -5,6 +5,7 @@
  *   --intercept HOST             the door may end the host's TLS
  *   --secret NAME=VALUE@HOST     granted, as the policy's injection says it is handed over
  *   --image IMAGE, --scope KEY   of a container; a kept one runs the text twice
+ *   --setup TEXT                 its setup command, which no policy of CKP can have
  *
  * Prints what the text wrote, then "exit N", and a line for each denial and request.
  */
@@ -20,6 +21,7 @@
 static struct {
     const char *intercept[8];
     const char *image, *scope;
+    char *setup;
 } asked;
 
 static const char *secret_hosts[2];
@@ -71,6 +73,8 @@ static int read_options(int argc, char **argv)
             asked.image = argv[i + 1];
         else if (strcmp(argv[i], "--scope") == 0)
             asked.scope = argv[i + 1];
+        else if (strcmp(argv[i], "--setup") == 0)
+            asked.setup = argv[i + 1];
         else
             give_up(argv[i], NULL);
     }
@@ -130,6 +134,8 @@ int main(int argc, char **argv)
     request.session = asked.scope;
     request.granted = granted.count > 0 ? &granted : NULL;
     must(nacre_plan_make(policy, &request, &plan, denials, &err), "plan", &err);
+    if (asked.setup && !(plan->container.setup_command = strdup(asked.setup)))
+        give_up("memory", NULL);
     hand_over(plan, &request);
     must(nacre_tool_shell(argv[at], &tool, &err), "text", &err);
     must(nacre_doors_new(&(struct nacre_doors_options){ argv[1] }, &doors, &err), "doors",

@@ -99,8 +99,7 @@ static inline size_t engine_containers(void)
         fail_msg("%s", err.text);
     json_array_foreach(list, i, container) {
         const json_t *mounts = json_object_get(container, "Mounts"), *mount;
-        const json_t *setup = json_object_get(container, "Command");
-        bool ours = setup && strstr(json_string_value(setup), "/bin/sh -c");
+        bool ours = false;
         size_t k;
 
         json_array_foreach(mounts, k, mount) {

@@ -124,7 +124,9 @@ struct owner *owner_open(enum owner_place place)
             _exit(99);
         if (place == OWNER_PID1)
             be_parent_of_pid1(3, 4);
-        execute(3, 4, place == OWNER_NONE ? "none" : NULL);
+        execute(3, 4, place == OWNER_NONE    ? "none"
+                      : place == OWNER_SETUP ? "setup"
+                                             : NULL);
     }
     assert_true(owner->pid > 0);
     (void)close(image);

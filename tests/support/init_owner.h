@@ -13,6 +13,7 @@ enum owner_place {
     OWNER_CHILD, /* an ordinary process with the walls of a container's */
     OWNER_NONE,  /* level none */
     OWNER_PID1,  /* pid 1 of a pid, mount and user namespace, as an ordinary user */
+    OWNER_SETUP, /* an ordinary process, for a setup command */
 };
 
 /* A loop over the places that a container and a process have. */

@@ -449,7 +449,7 @@ static void commit_gives_the_image(void **state)
     (void)state;
     assert_int_equal(dk_commit(client, "a", "r", "t", config, SOON, id, &err), NACRE_OK);
     assert_string_equal(id, SHA);
-    assert_string_equal(last_line(), "POST /v1.41/commit?container=a&repo=r&tag=t");
+    assert_string_equal(last_line(), "POST /v1.41/commit?container=a&pause=0&repo=r&tag=t");
     assert_string_equal(fake_engine_body(engine, 1), "{\"User\":\"1000\"}");
     assert_int_equal(dk_commit(client, "a", "r", "t", NULL, SOON, id, &err),
                      NACRE_ERR_PARSE);

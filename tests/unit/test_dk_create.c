@@ -163,6 +163,13 @@ static void with_gvisor(struct nacre_plan *plan, struct dk_order *order)
     order->runtime = "runsc";
 }
 
+/* As dk_setup.c orders it. */
+static void with_setup(struct nacre_plan *plan, struct dk_order *order)
+{
+    plan->limits.open_files_max = 0;
+    order->setup = true;
+}
+
 static const struct {
     void (*change)(struct nacre_plan *plan, struct dk_order *order);
     const char *field, *golden; /* NULL: it is not there */
@@ -201,6 +208,7 @@ static const struct {
     { with_no_limits, "MemorySwap", NULL },
     { with_no_limits, "PidsLimit", NULL },
     { with_no_limits, "CpuShares", NULL },
+    { with_setup, "Ulimits", "[{\"Name\":\"core\",\"Soft\":0,\"Hard\":0}]" },
 };
 
 static void each_line_has_its_field(void **state)
@@ -222,6 +230,20 @@ static void each_line_has_its_field(void **state)
         else
             assert_null(field);
     }
+}
+
+/* What the engine makes for it at any other place would be kept with the root. */
+static void the_init_of_a_setup_command_lies_in_no_image(void **state)
+{
+    struct nacre_plan plan = plain_plan();
+    struct dk_order order = order_of(&plan);
+    NACRE_AUTO(dk_json_guard) json_t *body = NULL;
+
+    (void)state;
+    with_setup(&plan, &order);
+    body = dk_create_body(&order);
+    must_equal(json_object_get(body, "Entrypoint"), "[\"/dev/.nacre-init\"]");
+    must_equal(json_object_get(body, "Cmd"), "[\"setup\"]");
 }
 
 static void what_would_open_the_sandbox_is_never_asked_for(void **state)
@@ -283,7 +305,7 @@ static void two_orders_that_differ_never_share_a_digest(void **state)
     static void (*const changes[])(struct nacre_plan *plan, struct dk_order *order) = {
         with_tmpfs, with_capabilities, with_ulimits, with_labels, with_numbers,
         with_masks, with_writable_root, with_no_limits, with_another_directory,
-        with_blocked_calls, with_denied_names,
+        with_blocked_calls, with_denied_names, with_setup,
     };
     struct nacre_plan plain = plain_plan();
     struct dk_order order = order_of(&plain);
@@ -331,6 +353,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_whole_body_is_what_an_engine_takes),
         cmocka_unit_test(each_line_has_its_field),
+        cmocka_unit_test(the_init_of_a_setup_command_lies_in_no_image),
         cmocka_unit_test(what_would_open_the_sandbox_is_never_asked_for),
         cmocka_unit_test(two_orders_that_differ_never_share_a_digest),
         cmocka_unit_test(short_of_memory_there_is_no_body),

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 #include "engine_world.h"
@@ -396,6 +398,55 @@ static void a_setup_command_runs_once_and_its_result_is_kept(void **state)
     assert_string_not_equal(jail.result->output.bytes, first);
 }
 
+/* As `docker run` without options would have it, but for new privileges. */
+static void a_setup_command_has_an_engines_capabilities_and_profile(void **state)
+{
+    char look[] = "umask 077; grep -E '^(Cap|NoNew|Seccomp:)' /proc/self/status >/etc/is;"
+                  "chown 1000 /etc/is; mknod /etc/null c 1 3; mkdir /opt; touch /usr/new;"
+                  "unshare -m true || echo no unshare >>/etc/is;"
+                  "env | cut -d= -f1 | sort | tr '\\n' ' ' >>/etc/is; (sleep 98.7654 &)";
+
+    NEEDS_ENGINE();
+    jail.plan.container.setup_command = look;
+    assert_true(jail_exits(&jail, "cat /etc/is; ls -d /etc/null /opt /usr/new", 0));
+    assert_true(jail_says(&jail, "CapInh:\t0000000000000000\n"
+                                 "CapPrm:\t00000000a80425fb\n"
+                                 "CapEff:\t00000000a80425fb\n"
+                                 "CapBnd:\t00000000a80425fb\n"
+                                 "CapAmb:\t0000000000000000\n"
+                                 "NoNewPrivs:\t1\nSeccomp:\t2\nno unshare\n"
+                                 "HOME LANG PATH PWD SHLVL TERM "
+                                 "/etc/null\n/opt\n/usr/new\n"));
+    assert_int_equal(jail_processes("sleep 98.7654"), 0);
+}
+
+static void *end_the_run(void *data)
+{
+    while (jail_processes("sleep 97.6543") == 0)
+        (void)usleep(10000);
+    atomic_store((_Atomic int *)data, SIGTERM);
+    return NULL;
+}
+
+static void a_setup_command_ends_with_its_run(void **state)
+{
+    static char sleeps[] = "sleep 97.6543";
+    _Atomic int number = 0;
+    pthread_t thread;
+
+    NEEDS_ENGINE();
+    jail.plan.container.setup_command = sleeps;
+    jail.request.cancelled = &number;
+    assert_int_equal(pthread_create(&thread, NULL, end_the_run, &number), 0);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_OK);
+    (void)pthread_join(thread, NULL);
+    assert_int_equal(jail.result->outcome, NACRE_OUTCOME_KILLED);
+    assert_int_equal(jail.result->signal, SIGTERM);
+    jail.request.cancelled = NULL;
+    assert_true(jail_all_gone("sleep 97.6543"));
+    assert_int_equal(engine_containers(), 0);
+}
+
 static void a_setup_command_is_root_without_workspace_or_network(void **state)
 {
     char look[] = "id -u; ls /workspace; tail -n +3 /proc/net/dev | grep -vc lo:; exit 5";
@@ -451,6 +502,8 @@ int main(void)
         IN_ENGINE(a_program_that_is_not_there_is_told_from_one_that_failed),
         IN_ENGINE(cancelled_is_killed_and_nothing_stays),
         IN_ENGINE(a_setup_command_runs_once_and_its_result_is_kept),
+        IN_ENGINE(a_setup_command_has_an_engines_capabilities_and_profile),
+        IN_ENGINE(a_setup_command_ends_with_its_run),
         IN_ENGINE(a_setup_command_is_root_without_workspace_or_network),
         IN_ENGINE(a_setup_command_that_fails_is_told_and_leaves_nothing),
     };

@@ -160,11 +160,35 @@ static void with_gvisor_it_is_seen_on_the_host_and_by_a_file_in_the_bind(void **
     play_lies();
 }
 
+static void the_container_of_a_setup_command_is_read_back_too(void **state)
+{
+    static const struct {
+        void (*mischief)(const char *container);
+        const char *named;
+    } rows[] = { { more_processes, "processes" }, { another_init, "/dev/.nacre-init" } };
+    char command[64];
+
+    NEEDS_ENGINE();
+    (void)snprintf(command, sizeof(command), "echo ran >/etc/ran; : %d", (int)getpid());
+    jail.plan.container.setup_command = command;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        mischief = rows[i].mischief;
+        assert_int_equal(jail_run(&jail, "cat /etc/ran"), NACRE_ERR_UNAVAILABLE);
+        if (!strstr(jail.err.text, "setup_command") ||
+            !strstr(jail.err.text, rows[i].named))
+            fail_msg("lie %zu: %s", i, jail.err.text);
+        assert_int_equal(engine_containers(), 0);
+    }
+    mischief = NULL;
+    assert_true(jail_exits(&jail, "cat /etc/ran", 0)); /* the control */
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         IN_ENGINE(what_changed_behind_our_back_is_seen_before_a_command_runs),
         IN_ENGINE(with_gvisor_it_is_seen_on_the_host_and_by_a_file_in_the_bind),
+        IN_ENGINE(the_container_of_a_setup_command_is_read_back_too),
     };
 
     return cmocka_run_group_tests_name("dk_lies", tests, engine_setup, engine_teardown);

@@ -280,6 +280,20 @@ static void level_none_has_a_deadline_and_no_walls(void **state)
     assert_int_equal(owner_close(owner), 0);
 }
 
+/* The engine's filter is around init already. */
+static void a_setup_command_has_every_wall_but_the_filter(void **state)
+{
+    struct owner *owner = owner_ready(OWNER_SETUP);
+    struct init_start start = owner_shell("exec grep -E 'CapEff|NoNewPrivs|Seccomp:' "
+                                          "/proc/self/status");
+    struct owned *command = owner_run(owner, 1, &start);
+
+    (void)state;
+    assert_string_equal(command->output[0],
+                        "CapEff:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t0\n");
+    assert_int_equal(owner_close(owner), 0);
+}
+
 /* ---- the report ---- */
 
 static void questions_are_answered_from_within_the_walls(void **state)
@@ -432,6 +446,7 @@ int main(void)
         cmocka_unit_test(without_its_second_wall_nothing_begins),
         cmocka_unit_test(the_second_filter_holds_for_every_command),
         cmocka_unit_test(level_none_has_a_deadline_and_no_walls),
+        cmocka_unit_test(a_setup_command_has_every_wall_but_the_filter),
         cmocka_unit_test_setup(questions_are_answered_from_within_the_walls, scene_clear),
         cmocka_unit_test_setup(the_kernel_is_asked_for_limits_and_privileges,
                                scene_clear),
