@@ -274,6 +274,7 @@ static enum nacre_status cover_image(struct dk_binds *binds,
 static enum nacre_status fill(const struct dk_binds_input *input, struct dk_binds *binds,
                               struct nacre_error *err)
 {
+    const struct nt_user user = { input->uid, input->gid };
     const struct nt_mask *masks;
     size_t mask_count;
     enum nacre_status status = nacre_mounts_open(input->plan, input->protected_paths,
@@ -282,7 +283,8 @@ static enum nacre_status fill(const struct dk_binds_input *input, struct dk_bind
     if (status == NACRE_OK)
         status = nacre_binds_check(binds->mounts, input->home, err);
     if (status == NACRE_OK)
-        status = nt_masks_open(binds->mounts, input->state_dir, &binds->masks, err);
+        status = nt_masks_open(binds->mounts, &user, input->state_dir, &binds->masks,
+                               err);
     for (uint32_t i = 0; i < binds->mounts->count && status == NACRE_OK; i++)
         if (binds->mounts->items[i].fd >= 0)
             status = add_mount(binds, &binds->mounts->items[i], err);

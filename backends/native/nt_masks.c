@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "nacre/text.h"
 #include "nt_placeholders.h"
@@ -21,6 +22,7 @@
 
 struct nt_masks {
     const struct nacre_open_mounts *mounts;
+    struct nt_user user;
     struct nt_mask *items;
     size_t count;
     struct nt_watch *watch;
@@ -111,7 +113,7 @@ static enum nacre_status watch_here(struct walk *walk, const struct stat *info,
 
 /* ---- what a component can be ---- */
 
-/* We may not search the directory we are in: it is covered as a whole. */
+/* The directory we are in may not be searched: it is covered as a whole. */
 static enum nacre_status cover_parent(struct walk *walk, struct nacre_error *err)
 {
     struct nt_mask *mask;
@@ -218,12 +220,25 @@ static enum nacre_status meet(struct walk *walk, int fd, bool *ret_deeper,
 
 /* ---- the walk ---- */
 
+bool nt_masks_is_own(const char *path)
+{
+    static const char *const own[] = { "proc", "sys", "dev", "run" };
+    size_t length = strcspn(path, "/");
+
+    for (size_t i = 0; i < NACRE_COUNT(own); i++)
+        if (strlen(own[i]) == length && strncmp(path, own[i], length) == 0)
+            return true;
+    return false;
+}
+
 /* Another mount lies there and hides what is below: the denied names in it are its own
  * affair, and a mount point keeps its name. */
 static bool is_mounted_over(const struct walk *walk)
 {
     const struct nacre_mount *mount = walk->masks->mounts->items[walk->mount].mount;
 
+    if (strcmp(mount->guest, "/") == 0 && nt_masks_is_own(walk->path))
+        return true;
     for (uint32_t i = 0; i < mount->covered_count; i++)
         if (strcmp(mount->covered[i], walk->path) == 0)
             return true;
@@ -259,6 +274,8 @@ static enum nacre_status step(struct walk *walk, bool *ret_deeper,
     if (!advance(walk) || is_covered(walk->masks, walk->mount, walk->path) ||
         is_mounted_over(walk))
         return NACRE_OK;
+    if (!nt_user_may(&walk->masks->user, walk->dir_fd, X_OK))
+        return cover_parent(walk, err);
     fd = openat(walk->dir_fd, walk->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && errno == EACCES)
         return cover_parent(walk, err);
@@ -323,8 +340,8 @@ static enum nacre_status mask_mount(struct nt_masks *masks, uint32_t mount,
 }
 
 enum nacre_status nt_masks_open(const struct nacre_open_mounts *mounts,
-                                const char *state_dir, struct nt_masks **ret_masks,
-                                struct nacre_error *err)
+                                const struct nt_user *user, const char *state_dir,
+                                struct nt_masks **ret_masks, struct nacre_error *err)
 {
     NACRE_AUTO(nt_masks_guard) struct nt_masks *masks = calloc(1, sizeof(*masks));
     enum nacre_status status;
@@ -333,6 +350,7 @@ enum nacre_status nt_masks_open(const struct nacre_open_mounts *mounts,
     if (!masks)
         return nacre_fail(err, NACRE_ERR_MEMORY, "denied paths");
     masks->mounts = mounts;
+    masks->user = *user;
     for (uint32_t i = 0; i < mounts->count; i++)
         any |= mounts->items[i].fd >= 0 && mounts->items[i].denied_count > 0;
     status = nt_watch_new(&masks->watch, err);

@@ -2,6 +2,7 @@
 #define NACRE_NATIVE_MASKS_H
 
 #include "mounts.h"
+#include "nt_user.h"
 
 /*
  * Denied paths where the kernel, not nacre, looks names up: what has to be covered in a
@@ -22,8 +23,9 @@
  * name were its own: that is refused, NACRE_ERR_UNAVAILABLE, with the name to deny
  * instead.
  *
- * A directory that we may not search ends the walk and is covered itself: what lies in it
- * is out of the guest's reach either way, and stays so if its mode changes.
+ * A directory that we or the sandbox's user may not search ends the walk and is covered
+ * itself: what lies in it is out of the guest's reach either way, and stays so if its
+ * mode changes.  (Nor could init, who is that user, cover or check what lies in it.)
  */
 enum nt_mask_kind {
     NT_MASK_NONE,
@@ -41,14 +43,20 @@ struct nt_mask {
 
 struct nt_masks;
 
+/* Where the host's whole tree is mounted: does `path`, relative to it, lie in a part that
+ * the sandbox has its own of?  What is denied there is the host's, and not to be seen. */
+bool nt_masks_is_own(const char *path);
+
 /*
  * `mounts` is borrowed until the masks are freed.  Mounts without an fd (private ones)
- * have nothing to cover; who makes their directories may put the fd in first.
+ * have nothing to cover; who makes their directories may put the fd in first.  `user` is
+ * whom the sandbox runs as.
  * `state_dir` is where placeholders are recorded; those of owners that died are removed
  * here, if they are still empty.  NULL: a missing name below a writable mount is
  * NACRE_ERR_UNAVAILABLE.
  */
 NACRE_MUST_CHECK enum nacre_status nt_masks_open(const struct nacre_open_mounts *mounts,
+                                                 const struct nt_user *user,
                                                  const char *state_dir,
                                                  struct nt_masks **ret_masks,
                                                  struct nacre_error *err);

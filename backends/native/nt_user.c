@@ -61,24 +61,23 @@ enum nacre_status nt_user_find(const char *text, struct nt_user *ret_user,
     return NACRE_OK;
 }
 
-/* As the kernel would judge it, ACLs and all, with that user's rights in this thread for
- * a moment: leaving uid 0 takes the rights to override away too. */
-static bool can_write(const struct nt_user *user, int fd)
+/* ACLs and all, with that user's rights in this thread for a moment: leaving uid 0 takes
+ * the rights to override away too. */
+bool nt_user_may(const struct nt_user *user, int fd, int mode)
 {
     bool other = geteuid() == 0 && user->uid != 0;
-    bool can;
+    bool may;
 
     if (other) {
         (void)setfsgid(user->gid);
         (void)setfsuid(user->uid);
     }
-    can = syscall(SYS_faccessat2, fd, "", R_OK | W_OK | X_OK,
-                  AT_EACCESS | AT_EMPTY_PATH) == 0;
+    may = syscall(SYS_faccessat2, fd, "", mode, AT_EACCESS | AT_EMPTY_PATH) == 0;
     if (other) {
         (void)setfsuid(geteuid());
         (void)setfsgid(getegid());
     }
-    return can;
+    return may;
 }
 
 enum nacre_status nt_user_check(const struct nt_user *user,
@@ -89,7 +88,8 @@ enum nacre_status nt_user_check(const struct nt_user *user,
         const struct nacre_open_mount *open = &mounts->items[i];
         char shown[NACRE_SHOWN];
 
-        if (open->fd < 0 || !open->mount->writable || can_write(user, open->fd))
+        if (open->fd < 0 || !open->mount->writable ||
+            nt_user_may(user, open->fd, R_OK | W_OK | X_OK))
             continue;
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
                           "mount '%.100s': the sandbox runs as uid %" PRIu32

@@ -22,6 +22,10 @@ struct nt_user {
 NACRE_MUST_CHECK enum nacre_status nt_user_find(const char *text, struct nt_user *ret_user,
                                                 struct nacre_error *err);
 
+/* As the kernel would judge it (R_OK, W_OK, X_OK), of what `fd` holds: is that `user`'s
+ * to do? */
+bool nt_user_may(const struct nt_user *user, int fd, int mode);
+
 /* Every directory of the host that the plan lets a guest write: can `user` do so?
  * NACRE_ERR_NOT_RUNNABLE names the one that it can't, and what to do. */
 NACRE_MUST_CHECK enum nacre_status nt_user_check(const struct nt_user *user,

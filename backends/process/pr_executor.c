@@ -234,8 +234,8 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
         denies |= sandbox->mounts.items[i].fd >= 0 &&
                   sandbox->mounts.items[i].denied_count > 0;
     if (status == NACRE_OK && denies)
-        status = nt_masks_open(&sandbox->mounts, options->state_dir, &sandbox->masks,
-                               err);
+        status = nt_masks_open(&sandbox->mounts, &sandbox->executor->user,
+                               options->state_dir, &sandbox->masks, err);
     return status;
 }
 

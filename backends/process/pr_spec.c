@@ -172,9 +172,7 @@ static void cover_kernel(struct pr_making *making, const struct nacre_open_mount
             !nacre_path_is_below(line.path, host, &rest) || !rest[0] ||
             is_within_kernel(making->input->mountinfo, host, &line))
             continue;
-        if (strcmp(mount->guest, "/") == 0 &&
-            (pr_is_below(rest, "proc") || pr_is_below(rest, "sys") ||
-             pr_is_below(rest, "dev") || pr_is_below(rest, "run")))
+        if (strcmp(mount->guest, "/") == 0 && nt_masks_is_own(rest))
             continue; /* other things stand there */
         (void)snprintf(target, sizeof(target), "%s%s%s", mount->guest + 1,
                        mount->guest[1] ? "/" : "", rest);

@@ -43,7 +43,7 @@ static void say_mount(const struct nacre_policy *policy,
              nacre_text_shown(host, candidate->host),
              narrowed ? " (mode is read-only)" : "");
     else
-        WHAT(decision, "%s %s, private: fresh for the run, removed after it%s", guest,
+        WHAT(decision, "%s %s, private: new with the sandbox, gone with it%s", guest,
              access, narrowed ? " (mode is read-only)" : "");
 }
 

@@ -33,6 +33,9 @@ static int start(void **state)
 
 #define NAMES_MAX 4
 
+/* Root may search any directory, and everybody else is asked as whom they are. */
+static const struct nt_user as_we = { 0, 0 };
+
 struct opened {
     struct nacre_mount mount;
     struct nacre_open_mount open;
@@ -66,7 +69,7 @@ static enum nacre_status masks_of(struct opened *opened, bool writable,
                                   struct nacre_error *err)
 {
     open_mount(opened, writable, names);
-    return nt_masks_open(&opened->mounts, state_dir(), ret_masks, err);
+    return nt_masks_open(&opened->mounts, &as_we, state_dir(), ret_masks, err);
 }
 
 static void close_masks(struct opened *opened, struct nt_masks *masks)
@@ -188,7 +191,7 @@ static void a_name_below_another_mount_is_held_up_to_that_mount(void **state)
         open_mount(&opened, true, (const char *const[]){ nested[i].denied, NULL });
         opened.mount.covered = &covered;
         opened.mount.covered_count = 1;
-        assert_int_equal(nt_masks_open(&opened.mounts, state_dir(), &masks, &err),
+        assert_int_equal(nt_masks_open(&opened.mounts, &as_we, state_dir(), &masks, &err),
                          NACRE_OK);
         words_of(masks, words, sizeof(words));
         if (strcmp(words, nested[i].words) != 0)
@@ -226,13 +229,13 @@ static void without_a_state_directory_nothing_is_held(void **state)
 
     (void)state;
     open_mount(&opened, true, missing);
-    assert_int_equal(nt_masks_open(&opened.mounts, NULL, &masks, &err),
+    assert_int_equal(nt_masks_open(&opened.mounts, &as_we, NULL, &masks, &err),
                      NACRE_ERR_UNAVAILABLE);
     assert_null(masks);
     assert_false(scene_has("data/none"));
     close_masks(&opened, NULL);
     open_mount(&opened, true, there);
-    assert_int_equal(nt_masks_open(&opened.mounts, NULL, &masks, &err), NACRE_OK);
+    assert_int_equal(nt_masks_open(&opened.mounts, &as_we, NULL, &masks, &err), NACRE_OK);
     close_masks(&opened, masks);
 }
 
@@ -415,7 +418,8 @@ static void the_next_start_follows_no_link(void **state)
     assert_killed(in_child(hold_and_die, NULL), SIGKILL);
     scene_shell("mv data elsewhere && ln -s elsewhere data");
     open_mount(&opened, true, none);
-    assert_int_equal(nt_masks_open(&opened.mounts, state_dir(), &masks, &err), NACRE_OK);
+    assert_int_equal(nt_masks_open(&opened.mounts, &as_we, state_dir(), &masks, &err),
+                     NACRE_OK);
     assert_true(scene_has("elsewhere/none"));
     close_masks(&opened, masks);
 }
@@ -436,7 +440,7 @@ static void opening_survives_every_allocation_failure(void **state)
         assert_true(n < 200);
         open_mount(&opened, true, names);
         fail_alloc_after(n);
-        status = nt_masks_open(&opened.mounts, state_dir(), &masks, &err);
+        status = nt_masks_open(&opened.mounts, &as_we, state_dir(), &masks, &err);
         fired = fail_alloc_fired();
         fail_alloc_after(-1);
         if (!fired)
@@ -460,7 +464,7 @@ static int as_nobody(void *data)
     (void)data;
     open_mount(&opened, true, names);
     CHILD_CHECK(setgid(65534) == 0 && setuid(65534) == 0);
-    if (nt_masks_open(&opened.mounts, state_dir(), &masks, &err) != NACRE_OK) {
+    if (nt_masks_open(&opened.mounts, &as_we, state_dir(), &masks, &err) != NACRE_OK) {
         dprintf(2, "%s\n", err.text);
         return CHILD_CHECK_FAILED;
     }

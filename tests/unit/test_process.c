@@ -286,6 +286,36 @@ static void mode_full_shows_the_hosts_tree_less_the_kernels(void **state)
     assert_true(jail_as_both(sees_full, NULL));
 }
 
+/* Of /proc, /sys, /dev and /run the sandbox has its own, whatever is denied there. */
+static int is_denied_in_full(void *data)
+{
+    static const char *const kernels[] = { "proc", "proc/kcore", "sys/kernel", "dev/kmsg",
+                                           "run/none/such" };
+    char denied[128];
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail.plan.full_tree = true;
+    jail_mount(&jail, "/", "/", true, NULL);
+    (void)snprintf(denied, sizeof(denied), "cat %s/ws/file", jail.top);
+    CHILD_CHECK(jail_exits(&jail, denied, 0)); /* the control */
+    for (size_t i = 0; i < NACRE_COUNT(kernels); i++)
+        jail_deny(&jail, kernels[i]);
+    jail_deny(&jail, jail_path(&jail, "ws/file", denied) + 1);
+    (void)snprintf(denied, sizeof(denied), "cat %s/ws/file 2>/dev/null", jail.top);
+    CHILD_CHECK(jail_exits(&jail, denied, 1));
+    CHILD_CHECK(jail_exits(&jail, "test -e /proc/1/comm && echo x >/dev/null", 0));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void mode_full_takes_denied_names_of_the_kernels_too(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_denied_in_full, NULL));
+}
+
 /* ---- denied names ---- */
 
 static int is_denied(void *data)
@@ -320,6 +350,32 @@ static void denied_names_are_covered_and_their_ancestors_held(void **state)
 {
     (void)state;
     assert_true(jail_as_both(is_denied, NULL));
+}
+
+/* To root's sandboxes, which are not root, it is closed; to others' it is their own. */
+static int is_denied_where_it_is_closed(void *data)
+{
+    char path[128];
+    struct jail jail;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    CHILD_CHECK(mkdir(jail_path(&jail, "ws/closed", path), 0700) == 0);
+    CHILD_CHECK(mkdir(jail_path(&jail, "ws/closed/in", path), 0755) == 0);
+    jail_mount(&jail, "/workspace", "ws", true, "closed/in");
+    jail_deny(&jail, "closed/missing/too");
+    CHILD_CHECK(jail_exits(&jail, "cat file && touch beside", 0));
+    CHILD_CHECK(jail_exits(&jail, "ls closed/in 2>/dev/null", 2));
+    CHILD_CHECK(jail_exits(&jail, "mv closed x 2>/dev/null", 1));
+    CHILD_CHECK(jail_has(&jail, "ws/closed/in") && !jail_has(&jail, "ws/closed/missing"));
+    jail_finish(&jail);
+    return 0;
+}
+
+static void a_denied_name_in_a_directory_closed_to_the_guest_is_covered(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(is_denied_where_it_is_closed, NULL));
 }
 
 static int is_denied_in_nested(void *data)
@@ -668,7 +724,9 @@ int main(void)
         cmocka_unit_test(a_link_to_what_no_sandbox_may_see_is_no_mount),
         cmocka_unit_test(a_link_leads_no_mount_over_another_part_of_the_sandbox),
         cmocka_unit_test(mode_full_shows_the_hosts_tree_less_the_kernels),
+        cmocka_unit_test(mode_full_takes_denied_names_of_the_kernels_too),
         cmocka_unit_test(denied_names_are_covered_and_their_ancestors_held),
+        cmocka_unit_test(a_denied_name_in_a_directory_closed_to_the_guest_is_covered),
         cmocka_unit_test(denied_names_of_a_mount_within_a_mount_are_covered),
         cmocka_unit_test(denied_names_of_a_private_mount_can_not_be_made),
         cmocka_unit_test(a_denied_file_that_the_host_replaces_ends_the_command),

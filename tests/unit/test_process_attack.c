@@ -335,6 +335,7 @@ static int is_swapped(void *data)
     struct pr_spec_input input = { .uid = geteuid() == 0 ? 1000 : geteuid(),
                                    .gid = geteuid() == 0 ? 1000 : getegid(),
                                    .mountinfo = "", .door_fd = -1 };
+    const struct nt_user user = { (uint32_t)input.uid, (uint32_t)input.gid };
     NACRE_AUTO(nt_launcher_guard) struct nt_launcher *launcher = NULL;
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
     NACRE_AUTO(nt_masks_guard) struct nt_masks *masks = NULL;
@@ -357,7 +358,7 @@ static int is_swapped(void *data)
     input.plan = &jail.plan;
     input.mounts = &mounts;
     CHILD_CHECK(nacre_mounts_open(&jail.plan, NULL, &mounts, &err) == NACRE_OK);
-    CHILD_CHECK(nt_masks_open(&mounts, jail.state, &masks, &err) == NACRE_OK);
+    CHILD_CHECK(nt_masks_open(&mounts, &user, jail.state, &masks, &err) == NACRE_OK);
     input.masks = nt_masks_items(masks, &input.mask_count);
     CHILD_CHECK(pr_spec_make(&input, &spec, &err) == NACRE_OK);
     for (size_t i = 0; i < spec.op_count; i++)

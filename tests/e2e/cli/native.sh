@@ -104,6 +104,27 @@ run exec --policy p.yaml "cat $PWD/text"
 expect_out ""
 run exec --policy p.yaml 'cat /proc/net/dev | grep -c :'
 expect_out 1
+# The host's tree, less what is denied; nacre's own directories are, wherever they lie.
+cat >tree.yaml <<EOF
+claw: "0.3.0"
+kind: Sandbox
+metadata:
+  name: tree
+spec:
+  level: process
+  capabilities:
+    filesystem:
+      mode: full
+      denied_paths: [$PWD/shared/secret, /proc, /sys/kernel]
+    shell:
+      mode: full
+EOF
+run exec --policy tree.yaml "cat $PWD/shared/note.txt"
+expect_status 0
+expect_out "a note"
+run exec --policy tree.yaml "cat $PWD/shared/secret/key $scratch/home/.config/nacre/*"
+[[ $status != 0 ]] || fail "a denied path was read"
+expect_out ""
 run run --policy p.yaml -- no-such-command
 expect_status 127
 expect_err_has "no-such-command"
