@@ -110,8 +110,8 @@ void nacre_explain_intent(const struct nacre_policy *policy,
         [NACRE_INTENT_NEED_NEVER] = "no intent is needed",
         [NACRE_INTENT_NEED_ALWAYS] = "it needs an intent: nothing runs without one",
         [NACRE_INTENT_NEED_CHANGES] =
-            "it needs an intent: only a tool whose manifest says nacre/access: read, and "
-            "that can be held to that, runs without one",
+            ("it needs an intent: only a tool whose manifest says nacre/access: read, and "
+             "that can be held to that, runs without one"),
     };
     bool held = policy->input.held_to_reading;
 
