@@ -71,8 +71,8 @@ static void add_walls(struct executor *executor)
     nacre_mechanism_add(base, "network", true, "an empty network namespace");
     nacre_mechanism_add(base, "scratch", true, "one tmpfs of a fixed size");
     nacre_mechanism_add(base, "deadline", true,
-                        "init kills the command; the host kills init 100 ms later where "
-                        "the sandbox has a cgroup, else 2 s");
+                        "init kills the command; the host kills init 2 s later, or 100 ms "
+                        "where it may be kept from the processors");
 }
 
 /* Cgroups are probed by making some, which costs as much as a run. */

@@ -4,6 +4,9 @@
 #include "nt_launch.h"
 
 #define PROCESSES_OURS 8 /* init, shepherds and the like, where a cgroup counts them */
+/* More of them could keep everybody else from the processors when they have to end; below,
+ * a second directory for each run would cost more than it gives. */
+#define PROCESSES_FEW 256
 
 static void tell(struct nacre_executor *base, const char *name,
                  const struct nacre_box_cgroups *cgroups, enum nacre_box_feature feature)
@@ -26,7 +29,7 @@ static void probe(struct pr_groups *groups, struct nacre_executor *base)
         found |= NACRE_FEATURE_MEMORY_LIMIT;
     if (nacre_box_cgroups_has(cgroups, NACRE_BOX_CPU))
         found |= NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY;
-    if (!atomic_load(&groups->plain)) /* it was told then */
+    if (!atomic_load(&groups->plain[0]) && !atomic_load(&groups->plain[1]))
         tell(base, "memory", cgroups, NACRE_BOX_MEMORY);
     tell(base, "cpu_shares", cgroups, NACRE_BOX_CPU);
     atomic_store(&groups->asked, cgroups);
@@ -43,7 +46,8 @@ void pr_groups_probe(struct pr_groups *groups, struct nacre_executor *base)
 
 void pr_groups_clear(struct pr_groups *groups)
 {
-    nacre_box_cgroups_free(atomic_load(&groups->plain));
+    for (size_t i = 0; i < NACRE_COUNT(groups->plain); i++)
+        nacre_box_cgroups_free(atomic_load(&groups->plain[i]));
     nacre_box_cgroups_free(atomic_load(&groups->asked));
     (void)pthread_mutex_destroy(&groups->opening);
 }
@@ -57,19 +61,19 @@ bool pr_groups_bound(const struct nacre_executor *base, const struct nacre_plan 
 /* ---- what nobody has asked for ---- */
 
 static struct nacre_box_cgroups *plain_pool(struct pr_groups *groups,
-                                            struct nacre_executor *base)
+                                            struct nacre_executor *base, bool weighs)
 {
-    struct nacre_box_cgroups *plain = atomic_load(&groups->plain);
+    struct nacre_box_cgroups *plain = atomic_load(&groups->plain[weighs]);
     struct nacre_error err;
 
     if (plain)
         return plain;
     (void)pthread_mutex_lock(&groups->opening);
-    plain = atomic_load(&groups->plain);
-    if (!plain && nacre_box_cgroups_open_plain(&plain, &err) == NACRE_OK) {
-        if (!atomic_load(&groups->asked))
+    plain = atomic_load(&groups->plain[weighs]);
+    if (!plain && nacre_box_cgroups_open_plain(weighs, &plain, &err) == NACRE_OK) {
+        if (!atomic_load(&groups->asked) && !atomic_load(&groups->plain[!weighs]))
             tell(base, "memory", plain, NACRE_BOX_MEMORY);
-        atomic_store(&groups->plain, plain);
+        atomic_store(&groups->plain[weighs], plain);
     }
     (void)pthread_mutex_unlock(&groups->opening);
     return plain;
@@ -81,7 +85,8 @@ static enum nacre_status take_plain(struct pr_groups *groups, struct nacre_execu
 {
     struct nacre_box_limits wanted = { 0 };
 
-    ret_group->pool = plain_pool(groups, base);
+    ret_group->pool =
+        plain_pool(groups, base, plan->limits.processes_max > PROCESSES_FEW);
     if (!ret_group->pool)
         return NACRE_OK;
     if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_MEMORY))

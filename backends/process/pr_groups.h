@@ -14,7 +14,8 @@
 struct pr_groups {
     pthread_mutex_t opening;
     struct nacre_box_cgroups *_Atomic asked; /* NULL until probed */
-    struct nacre_box_cgroups *_Atomic plain; /* memory, weight: what none asks for */
+    struct nacre_box_cgroups *_Atomic plain[2]; /* what no policy asks for: memory's
+                                                   alone; and, for many processes, cpu's */
 };
 
 struct pr_group {

@@ -28,7 +28,7 @@ struct nacre_box_cgroups {
     size_t count;
     int of[BOX_CONTROLLERS]; /* index into hierarchies; -1: not usable */
     bool has_swap;
-    bool plain;
+    enum box_extent extent;
     char texts[NACRE_BOX_FEATURES][256];
     struct nacre_box_group *idle, *lingering;
     size_t idle_count;
@@ -218,7 +218,8 @@ static void find_places(struct nacre_box_cgroups *cgroups,
 
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
         cgroups->of[i] = -1;
-        if (cgroups->plain && i != BOX_MEMORY && i != BOX_CPU)
+        if (cgroups->extent != BOX_ALL && i != BOX_MEMORY &&
+            !(i == BOX_CPU && cgroups->extent == BOX_WEIGHED))
             continue;
         nacre_cgroup_place_v1(tables, controller_names[i], &place);
         if (place.version == NACRE_CGROUP_NONE)
@@ -326,7 +327,7 @@ static void try_hierarchies(struct nacre_box_cgroups *cgroups,
     }
     /* Where a directory of v1's was made and can be written, one can enter. */
     for (size_t i = 0; i < cgroups->count; i++)
-        needs_try |= !cgroups->plain ||
+        needs_try |= cgroups->extent == BOX_ALL ||
                      cgroups->hierarchies[i].version == NACRE_CGROUP_V2;
     if (needs_try)
         try_to_enter(group->dirs, cgroups->count, results);
@@ -389,7 +390,7 @@ static enum nacre_status probe(struct nacre_box_cgroups *cgroups, struct nacre_e
 }
 
 enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables,
-                                        bool plain,
+                                        enum box_extent extent,
                                         struct nacre_box_cgroups **ret_cgroups,
                                         struct nacre_error *err)
 {
@@ -400,7 +401,7 @@ enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables
     if (!cgroups)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for cgroups");
     (void)pthread_mutex_init(&cgroups->lock, NULL);
-    cgroups->plain = plain;
+    cgroups->extent = extent;
     status = nacre_cgroup_owner_self(&cgroups->owner, err);
     if (status != NACRE_OK)
         return status;
@@ -411,7 +412,7 @@ enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables
     return status;
 }
 
-static enum nacre_status open_with(bool plain,
+static enum nacre_status open_with(enum box_extent extent,
                                    struct nacre_box_cgroups **ret_cgroups,
                                    struct nacre_error *err)
 {
@@ -419,20 +420,21 @@ static enum nacre_status open_with(bool plain,
     enum nacre_status status = nacre_cgroup_tables_read(&tables, err);
 
     return status == NACRE_OK
-               ? box_cgroups_open_from(&tables, plain, ret_cgroups, err)
+               ? box_cgroups_open_from(&tables, extent, ret_cgroups, err)
                : status;
 }
 
 enum nacre_status nacre_box_cgroups_open(struct nacre_box_cgroups **ret_cgroups,
                                          struct nacre_error *err)
 {
-    return open_with(false, ret_cgroups, err);
+    return open_with(BOX_ALL, ret_cgroups, err);
 }
 
-enum nacre_status nacre_box_cgroups_open_plain(struct nacre_box_cgroups **ret_cgroups,
+enum nacre_status nacre_box_cgroups_open_plain(bool weighs,
+                                               struct nacre_box_cgroups **ret_cgroups,
                                                struct nacre_error *err)
 {
-    return open_with(true, ret_cgroups, err);
+    return open_with(weighs ? BOX_WEIGHED : BOX_PLAIN, ret_cgroups, err);
 }
 
 void nacre_box_cgroups_free(struct nacre_box_cgroups *cgroups)

@@ -51,9 +51,16 @@ bool box_group_is_empty(const struct nacre_box_group *group);
 /* Is there nothing in it that the next one would pay for? */
 bool box_group_is_clean(const struct nacre_box_group *group);
 
+/* Which controllers are looked for. */
+enum box_extent {
+    BOX_ALL,
+    BOX_PLAIN,   /* memory's */
+    BOX_WEIGHED, /* memory's and cpu's */
+};
+
 /* nacre_box_cgroups_open() with the finding begun. */
 NACRE_MUST_CHECK enum nacre_status
-box_cgroups_open_from(const struct nacre_cgroup_tables *tables, bool plain,
+box_cgroups_open_from(const struct nacre_cgroup_tables *tables, enum box_extent extent,
                       struct nacre_box_cgroups **ret_cgroups, struct nacre_error *err);
 
 #endif

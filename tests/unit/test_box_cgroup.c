@@ -349,7 +349,7 @@ static void v2_freezes_and_kills_by_itself(void **state)
     if (line)
         (void)snprintf(own, sizeof(own), "%.*s", (int)strcspn(line, "\n"), line);
     tables.cgroups = own; /* and no line of v1's */
-    assert_int_equal(box_cgroups_open_from(&tables, false, &second, &err), NACRE_OK);
+    assert_int_equal(box_cgroups_open_from(&tables, BOX_ALL, &second, &err), NACRE_OK);
     if (!nacre_box_cgroups_has(second, NACRE_BOX_FREEZER)) {
         assert_string_not_equal(nacre_box_cgroups_text(second, NACRE_BOX_FREEZER), "");
         skip();

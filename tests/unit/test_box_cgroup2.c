@@ -86,7 +86,7 @@ static struct nacre_box_cgroups *open_tree(const char *handed)
     scene_file("cgroup.subtree_control", handed);
     (void)snprintf(mounts, sizeof(mounts), "1 2 0:3 / %s rw - cgroup2 none rw\n",
                    scene_top);
-    if (box_cgroups_open_from(&tables, false, &cgroups, &err) != NACRE_OK)
+    if (box_cgroups_open_from(&tables, BOX_ALL, &cgroups, &err) != NACRE_OK)
         fail_msg("%s", err.text);
     return cgroups;
 }

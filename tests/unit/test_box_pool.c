@@ -261,7 +261,7 @@ static void without_cgroups_every_feature_says_so(void **state)
     struct nacre_error err;
 
     (void)state;
-    assert_int_equal(box_cgroups_open_from(&tables, false, &none, &err), NACRE_OK);
+    assert_int_equal(box_cgroups_open_from(&tables, BOX_ALL, &none, &err), NACRE_OK);
     for (int i = 0; i < NACRE_BOX_FEATURES; i++) {
         assert_false(nacre_box_cgroups_has(none, (enum nacre_box_feature)i));
         assert_non_null(strstr(nacre_box_cgroups_text(none, (enum nacre_box_feature)i),
