@@ -134,7 +134,7 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
         .known = &site->known,
         .uid = parts->user.uid,
         .gid = parts->user.gid,
-        .home = site->home[0] ? site->home : NULL,
+        .home = site->home,
         .extra = parts->extra,
         .extra_count = parts->extra_count,
     };

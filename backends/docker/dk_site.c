@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "binds.h"
 #include "dk_gvisor.h"
 #include "dk_initrd.h"
 #include "dk_kata.h"
@@ -238,8 +238,6 @@ bool dk_site_has_quota(const struct dk_site *site)
 static void look_around(struct dk_site *site)
 {
     const char *version = json_string_value(json_object_get(site->info, "CgroupVersion"));
-    struct passwd entry, *found = NULL;
-    char room[4096];
 
     site->is_cgroup2 = version && strcmp(version, "2") == 0;
     site->has_filters = counts_filters();
@@ -247,9 +245,7 @@ static void look_around(struct dk_site *site)
     site->firecracker = dk_kata_firecracker(site->info);
     site->kata = dk_kata_runtime(site->info);
     read_line("/proc/sys/kernel/random/boot_id", site->boot_id, sizeof(site->boot_id));
-    (void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &found);
-    (void)snprintf(site->home, sizeof(site->home), "%s",
-                   found && found->pw_dir ? found->pw_dir : "");
+    site->home = nacre_binds_home();
 }
 
 static enum nacre_status reach(struct dk_site *site, struct nacre_error *err)
@@ -301,6 +297,7 @@ void dk_site_free(struct dk_site *site)
     for (size_t i = 0; site->masked && site->masked[i]; i++)
         free(site->masked[i]);
     free(site->masked);
+    free(site->home);
     json_decref(site->info);
     nt_covers_clear(&site->covers);
     dk_known_clear(&site->known);

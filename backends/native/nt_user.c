@@ -61,23 +61,34 @@ enum nacre_status nt_user_find(const char *text, struct nt_user *ret_user,
     return NACRE_OK;
 }
 
+static bool may(int fd, int mode)
+{
+    return syscall(SYS_faccessat2, fd, "", mode, AT_EACCESS | AT_EMPTY_PATH) == 0;
+}
+
 /* ACLs and all, with that user's rights in this thread for a moment: leaving uid 0 takes
- * the rights to override away too. */
+ * the rights to override away too, and the sandbox is in no group of root's.  By the bare
+ * call: the library's would change every thread's groups. */
 bool nt_user_may(const struct nt_user *user, int fd, int mode)
 {
-    bool other = geteuid() == 0 && user->uid != 0;
-    bool may;
+    NACRE_AUTO(nacre_heap_guard) gid_t *groups = NULL;
+    int count = getgroups(0, NULL);
+    bool has_left, can;
 
-    if (other) {
-        (void)setfsgid(user->gid);
-        (void)setfsuid(user->uid);
-    }
-    may = syscall(SYS_faccessat2, fd, "", mode, AT_EACCESS | AT_EMPTY_PATH) == 0;
-    if (other) {
-        (void)setfsuid(geteuid());
-        (void)setfsgid(getegid());
-    }
-    return may;
+    if (geteuid() != 0 || user->uid == 0)
+        return may(fd, mode);
+    groups = calloc((size_t)count + 1, sizeof(*groups));
+    if (!groups || getgroups(count, groups) != count)
+        return false;
+    has_left = count > 0 && syscall(SYS_setgroups, 0, NULL) == 0;
+    (void)setfsgid(user->gid);
+    (void)setfsuid(user->uid);
+    can = may(fd, mode);
+    (void)setfsuid(geteuid());
+    (void)setfsgid(getegid());
+    if (has_left && syscall(SYS_setgroups, count, groups) != 0)
+        abort(); /* it had the right to a moment ago */
+    return can;
 }
 
 enum nacre_status nt_user_check(const struct nt_user *user,

@@ -33,7 +33,7 @@ struct executor {
     struct nacre_executor_options options;
     struct nt_launcher *launcher;
     struct nt_user user;
-    char *home; /* the caller's, links resolved; or NULL */
+    char *home; /* nacre_binds_home() */
     bool is_root;
     pthread_mutex_t probing;
     struct pr_groups groups;
@@ -128,7 +128,7 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     executor->options = *options;
     executor->ending = (struct nt_launched){ -1, -1, -1 };
     executor->is_root = geteuid() == 0;
-    executor->home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
+    executor->home = nacre_binds_home();
     (void)pthread_mutex_init(&executor->probing, NULL);
     (void)pthread_mutex_init(&executor->groups.opening, NULL);
     status = pr_probe("/proc", executor->is_root, err);

@@ -1,6 +1,9 @@
 #include "binds.h"
 
+#include <pwd.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "nacre/binds.h"
 #include "nacre/text.h"
@@ -33,4 +36,17 @@ enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts, cons
         if (mounts->items[i].fd >= 0 && strcmp(mounts->items[i].mount->guest, "/") != 0)
             status = check(&mounts->items[i], home, err);
     return status;
+}
+
+char *nacre_binds_home(void)
+{
+    const char *home = getenv("HOME");
+    struct passwd entry, *found = NULL;
+    char room[4096];
+
+    if (!home || home[0] != '/') {
+        (void)getpwuid_r(geteuid(), &entry, room, sizeof(room), &found);
+        home = found ? found->pw_dir : NULL;
+    }
+    return home ? realpath(home, NULL) : NULL;
 }

@@ -16,7 +16,7 @@ enum nacre_status wt_mounts_open(const struct nacre_plan *plan,
     enum nacre_status status = nacre_mounts_open(plan, protected_paths, &mounts, err);
 
     if (status == NACRE_OK && plan->strict_binds) {
-        home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;
+        home = nacre_binds_home();
         status = nacre_binds_check(&mounts, home, err);
     }
     if (status != NACRE_OK)

@@ -355,6 +355,22 @@ static void system_directories_are_refused_by_what_they_really_are(void **state)
     assert_int_equal(engine_containers(), 0);
 }
 
+/* Wherever it is: HOME says so, before the password file. */
+static void the_callers_home_is_refused(void **state)
+{
+    const char *before = getenv("HOME");
+    char path[128], home[128];
+
+    NEEDS_ENGINE();
+    (void)jail_path(&jail, "me", home);
+    assert_int_equal(symlink(jail_path(&jail, "ro", path), home), 0);
+    assert_int_equal(setenv("HOME", home, 1), 0);
+    jail_mount(&jail, "/m", "ro", false, NULL);
+    assert_int_equal(jail_run(&jail, "ls /m"), NACRE_ERR_NOT_RUNNABLE);
+    assert_non_null(strstr(jail.err.text, "a home directory"));
+    assert_int_equal(before ? setenv("HOME", before, 1) : unsetenv("HOME"), 0);
+}
+
 static void a_program_that_is_not_there_is_told_from_one_that_failed(void **state)
 {
     NEEDS_ENGINE();
@@ -499,6 +515,7 @@ int main(void)
         IN_ENGINE(a_missing_image_names_the_command_that_makes_one),
         IN_ENGINE(a_workspace_that_the_user_cannot_write_is_an_error),
         IN_ENGINE(system_directories_are_refused_by_what_they_really_are),
+        IN_ENGINE(the_callers_home_is_refused),
         IN_ENGINE(a_program_that_is_not_there_is_told_from_one_that_failed),
         IN_ENGINE(cancelled_is_killed_and_nothing_stays),
         IN_ENGINE(a_setup_command_runs_once_and_its_result_is_kept),

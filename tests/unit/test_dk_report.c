@@ -1,0 +1,153 @@
+/* What the second read-back asks for: each line of a plan has its row. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "dk_api.h"
+#include "dk_report.h"
+#include "nacre/own.h"
+
+#define MIB (1024 * 1024)
+#define STATUS "file /proc/self/status "
+#define LIMITS "file /proc/self/limits "
+#define MOUNTS "file /proc/self/mountinfo "
+#define PIDS "34" /* the plan's, and nacre's own */
+#define GROUP "file /sys/fs/cgroup/"
+
+static char *none[] = { NULL };
+static char *kept[] = { (char *)"CHOWN", NULL };
+static char *ulimits[] = { (char *)"stack=1024:2048", NULL };
+static char *masked[] = { (char *)"/proc/kcore", NULL };
+static struct nacre_mount mounts[] = {
+    { .guest = (char *)"/workspace", .host = (char *)"/srv/work", .writable = true },
+    { .guest = (char *)"/tmp", .writable = true },
+};
+static struct dk_bind binds[] = {
+    { .source = (char *)"/srv/work", .target = (char *)"/workspace", .writable = true,
+      .device = 1, .inode = 2, .fd = -1 },
+    { .source = (char *)"/state/init", .target = (char *)DK_INIT_TARGET, .device = 1,
+      .inode = 3, .fd = -1 },
+};
+
+static const char *const common[] = {
+    STATUS "Uid=1000 1000 1000 1000",
+    STATUS "Gid=1001 1001 1001 1001",
+    STATUS "CapInh=0000000000000000",
+    STATUS "CapAmb=0000000000000000",
+    STATUS "CapPrm=0000000000000000",
+    STATUS "CapEff=0000000000000000",
+    STATUS "CapBnd=0000000000000001",
+    STATUS "NoNewPrivs=1",
+    STATUS "Seccomp=2",
+    STATUS "Seccomp_filters=2",
+    "file /proc/net/dev -=-",
+    "file /proc/sys/kernel/random/boot_id -=this-boot",
+    "file /proc/self/attr/current -=mine (enforce)",
+    LIMITS "Max open files=128 128",
+    LIMITS "Max core file size=0 0",
+    LIMITS "Max stack size=1024 2048",
+    MOUNTS "/=ro",
+    MOUNTS "/workspace=rw",
+    "stat /workspace -=device=1 inode=2",
+    MOUNTS DK_INIT_TARGET "=ro",
+    "stat " DK_INIT_TARGET " -=device=1 inode=3",
+    MOUNTS "/tmp=rw nosuid nodev type=tmpfs bytes=16777216 inodes=1000",
+    MOUNTS "/proc/kcore=type=tmpfs",
+};
+static const char *const of_v1[] = {
+    GROUP "memory/memory.limit_in_bytes -=67108864",
+    GROUP "memory/memory.memsw.limit_in_bytes -=134217728",
+    GROUP "memory/memory.soft_limit_in_bytes -=33554432",
+    GROUP "pids/pids.max -=" PIDS,
+    GROUP "cpu/cpu.shares -=512",
+    GROUP "cpu/cpu.cfs_quota_us -=150000",
+    GROUP "cpuset/cpuset.cpus -=0-1",
+};
+static const char *const of_v2[] = {
+    GROUP "memory.max -=67108864",
+    GROUP "memory.swap.max -=67108864",
+    GROUP "memory.low -=33554432",
+    GROUP "pids.max -=" PIDS,
+    GROUP "cpu.max -=150000 100000",
+    GROUP "cpuset.cpus -=0-1",
+};
+
+static void must_have(const struct dk_report *report, const char *planned)
+{
+    size_t asked = 0;
+    char row[512];
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct nt_expect *is = &report->rows[i];
+
+        (void)snprintf(row, sizeof(row), "%s %s=%s", is->question,
+                       is->key ? is->key : "-", is->planned ? is->planned : "-");
+        if (strcmp(row, planned) != 0)
+            continue;
+        while (asked < report->question_count &&
+               strcmp(report->questions[asked], is->question) != 0)
+            asked++;
+        if (asked == report->question_count)
+            fail_msg("nobody asks for %s", planned);
+        return;
+    }
+    fail_msg("no row says %s", planned);
+}
+
+static void check(bool is_cgroup2, const char *const *rows, size_t count)
+{
+    const struct nacre_executor_options options = { 0 };
+    NACRE_AUTO(dk_json_guard) json_t *info = json_pack("{s:b}", "SwapLimit", 1);
+    struct dk_site site = { .options = &options, .boot_id = "this-boot",
+                            .is_cgroup2 = is_cgroup2, .has_filters = true, .info = info,
+                            .masked = masked };
+    struct nacre_plan plan = {
+        .level = NACRE_LEVEL_CONTAINER,
+        .mounts = mounts,
+        .mount_count = NACRE_COUNT(mounts),
+        .limits = { .memory_bytes_max = 64 * MIB, .open_files_max = 128,
+                    .processes_max = 32, .cpu_shares = 512,
+                    .scratch_bytes_max = 16 * MIB, .scratch_files_max = 1000 },
+        .container = { .tmpfs = none, .keep_capabilities = kept,
+                       .blocked_syscalls = none, .environment = none,
+                       .ulimits = ulimits, .read_only_root = true,
+                       .apparmor_profile = (char *)"mine", .cpuset = (char *)"0-1",
+                       .cpus_nano = 1500000000, .memory_swap_bytes = 128 * MIB,
+                       .memory_reservation_bytes = 32 * MIB },
+    };
+    const struct dk_parts parts = {
+        .site = &site, .plan = &plan, .user = { 1000, 1001 }, .kernel = DK_KERNEL_HOSTS,
+        .binds = { .items = binds, .count = NACRE_COUNT(binds) },
+    };
+    NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
+    struct nacre_error err;
+
+    assert_int_equal(dk_report_make(&parts, &report, &err), NACRE_OK);
+    for (size_t i = 0; i < NACRE_COUNT(common); i++)
+        must_have(&report, common[i]);
+    for (size_t i = 0; i < count; i++)
+        must_have(&report, rows[i]);
+    assert_int_equal(report.count, NACRE_COUNT(common) + count);
+}
+
+static void each_line_of_a_plan_has_its_row(void **state)
+{
+    (void)state;
+    check(false, of_v1, NACRE_COUNT(of_v1));
+    check(true, of_v2, NACRE_COUNT(of_v2));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_line_of_a_plan_has_its_row),
+    };
+
+    return cmocka_run_group_tests_name("dk_report", tests, NULL, NULL);
+}
