@@ -178,13 +178,6 @@ NACRE_MUST_CHECK enum nacre_status dk_container_kill(struct dk_client *client,
                                                      uint64_t deadline_ns,
                                                      struct nacre_error *err);
 
-/* SIGTERM, and SIGKILL after `grace_s`.  One that does not run is no failure. */
-NACRE_MUST_CHECK enum nacre_status dk_container_stop(struct dk_client *client,
-                                                     const char *container,
-                                                     uint32_t grace_s,
-                                                     uint64_t deadline_ns,
-                                                     struct nacre_error *err);
-
 /*
  * Killed if need be, and gone with its anonymous volumes when this returns NACRE_OK;
  * also when it was gone before, or when somebody else is removing it.
@@ -202,13 +195,6 @@ NACRE_MUST_CHECK enum nacre_status dk_container_export(struct dk_client *client,
                                                        const char *container, int fd,
                                                        uint64_t deadline_ns,
                                                        struct nacre_error *err);
-
-/* Until it does not run; its exit status (128 + N for a signal). */
-NACRE_MUST_CHECK enum nacre_status dk_container_wait(struct dk_client *client,
-                                                     const char *container,
-                                                     uint64_t deadline_ns,
-                                                     int *ret_status,
-                                                     struct nacre_error *err);
 
 /* All that carry `label` ("key" or "key=value"), running or not: an array of objects,
  * each with Id (64 hex digits), Labels, State, Created, ... */
@@ -336,31 +322,5 @@ ssize_t dk_stream_write(struct dk_stream *stream, const void *bytes, size_t coun
  * NACRE_ERR_UNAVAILABLE over TLS, where libcurl has no such thing. */
 NACRE_MUST_CHECK enum nacre_status dk_stream_end_input(struct dk_stream *stream,
                                                        struct nacre_error *err);
-
-/* ---- exec, for images in which init can't run ---- */
-
-/* `body` as the API takes it (Cmd, User, Env, AttachStdin, ...), without Tty. */
-NACRE_MUST_CHECK enum nacre_status dk_exec_create(struct dk_client *client,
-                                                  const char *container,
-                                                  const json_t *body,
-                                                  uint64_t deadline_ns,
-                                                  char ret_exec[DK_ID],
-                                                  struct nacre_error *err);
-
-NACRE_MUST_CHECK enum nacre_status dk_exec_start(struct dk_client *client,
-                                                 const char *exec, uint64_t deadline_ns,
-                                                 struct dk_stream **ret_stream,
-                                                 struct nacre_error *err);
-
-struct dk_exec_state {
-    bool running; /* or about to */
-    int exit_status; /* when it does not run */
-    pid_t pid;       /* as the engine's machine counts; 0 when it does not run */
-};
-
-NACRE_MUST_CHECK enum nacre_status dk_exec_inspect(struct dk_client *client,
-                                                   const char *exec, uint64_t deadline_ns,
-                                                   struct dk_exec_state *ret_state,
-                                                   struct nacre_error *err);
 
 #endif

@@ -137,16 +137,6 @@ enum nacre_status dk_container_kill(struct dk_client *client, const char *contai
     return act(client, "killing the container", container, tail, deadline_ns, 409, err);
 }
 
-enum nacre_status dk_container_stop(struct dk_client *client, const char *container,
-                                    uint32_t grace_s, uint64_t deadline_ns,
-                                    struct nacre_error *err)
-{
-    char tail[32];
-
-    (void)snprintf(tail, sizeof(tail), "/stop?t=%u", grace_s);
-    return act(client, "stopping the container", container, tail, deadline_ns, 304, err);
-}
-
 enum nacre_status dk_container_remove(struct dk_client *client, const char *container,
                                       uint64_t deadline_ns, struct nacre_error *err)
 {
@@ -207,30 +197,6 @@ enum nacre_status dk_container_export(struct dk_client *client, const char *cont
     enum nacre_status status = container_path(container, "/export", path, err);
 
     return status == NACRE_OK ? dk_call(client, &request, 0, err) : status;
-}
-
-enum nacre_status dk_container_wait(struct dk_client *client, const char *container,
-                                    uint64_t deadline_ns, int *ret_status,
-                                    struct nacre_error *err)
-{
-    char path[PATH];
-    const struct dk_request request = { .doing = "waiting for the container",
-                                        .method = "POST", .path = path,
-                                        .deadline_ns = deadline_ns };
-    NACRE_AUTO(dk_json_guard) json_t *answer = NULL;
-    enum nacre_status status = container_path(container, "/wait", path, err);
-    const json_t *code;
-
-    if (status == NACRE_OK)
-        status = dk_call_json(client, &request, JSON_OBJECT, &answer, err);
-    if (status != NACRE_OK)
-        return status;
-    code = json_object_get(answer, "StatusCode");
-    if (!json_is_integer(code) || json_integer_value(code) < 0 ||
-        json_integer_value(code) > 255)
-        return dk_fail_shape(&request, "a StatusCode from 0 to 255", err);
-    *ret_status = (int)json_integer_value(code);
-    return NACRE_OK;
 }
 
 enum nacre_status dk_container_list(struct dk_client *client, const char *label,

@@ -205,15 +205,17 @@ static void cgroups(struct dk_making *making, const struct dk_parts *parts)
                       plan->limits.processes_max + DK_PROCESSES_OURS);
     if (making->kernel == DK_KERNEL_MACHINE) /* the rest is around it */
         return;
-    if (plan->limits.cpu_shares && !v2) /* v2's weight is the engine's own translation */
+    if (plan->limits.cpu_shares && !v2) /* runtimes translate it to v2's in several ways */
         expect_number(making, "the share of the processors", "cpu/cpu.shares",
                       plan->limits.cpu_shares);
-    if (quota && v2)
+    if (quota && v2) {
         expect_group(making, "the number of processors", "cpu.max",
-                    dk_text(making, "%" PRIu64 " 100000", quota));
-    else if (quota)
+                     dk_text(making, "%" PRIu64 " 100000", quota));
+    } else if (quota) {
         expect_number(making, "the number of processors", "cpu/cpu.cfs_quota_us",
                       quota);
+        expect_number(making, "the period of that", "cpu/cpu.cfs_period_us", 100000);
+    }
     if (plan->container.cpuset)
         expect_group(making, "the processors",
                     v2 ? "cpuset.cpus" : "cpuset/cpuset.cpus",

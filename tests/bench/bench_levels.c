@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dk_api.h"
+#include "engine_exec.h"
 #include "measure.h"
 #include "nacre/nacre.h"
 #include "nacre/tree.h"
@@ -138,15 +138,15 @@ static void call_exec(void *data)
     const struct exec *exec = data;
     NACRE_AUTO(dk_stream_guard) struct dk_stream *stream = NULL;
     uint64_t deadline_ns = dk_within_ms(ENGINE_MS);
-    struct dk_exec_state state;
+    struct engine_exec_state state;
     struct nacre_error err;
     char id[DK_ID];
 
-    check(dk_exec_create(exec->client, exec->container, exec->body, deadline_ns, id,
+    check(engine_exec_create(exec->client, exec->container, exec->body, deadline_ns, id,
                          &err), &err);
-    check(dk_exec_start(exec->client, id, deadline_ns, &stream, &err), &err);
+    check(engine_exec_start(exec->client, id, deadline_ns, &stream, &err), &err);
     drain(stream);
-    check(dk_exec_inspect(exec->client, id, deadline_ns, &state, &err), &err);
+    check(engine_exec_inspect(exec->client, id, deadline_ns, &state, &err), &err);
     if (state.running || state.exit_status != 0)
         measure_die("an exec ended with status %d", state.exit_status);
 }

@@ -338,30 +338,6 @@ static void an_engine_that_does_not_hand_over_is_refused(void **state)
     }
 }
 
-static void an_exec_is_a_stream_as_well(void **state)
-{
-    static const struct fake_rule rules[] = {
-        FAKE_VERSION,
-        { .method = "POST", .path = "/containers/a/exec", .status = 201,
-          .body = "{\"Id\":\"" FAKE_ID "\"}" },
-        { .method = "POST", .path = "/exec/" FAKE_ID "/start", .deed = FAKE_HIJACK,
-          .stream = FAKE_FRAME("\1", "\2") "hi", .stream_bytes = 10 },
-        FAKE_END,
-    };
-    NACRE_AUTO(dk_client_guard) struct dk_client *client = opened(rules);
-    NACRE_AUTO(dk_stream_guard) struct dk_stream *stream = NULL;
-    NACRE_AUTO(dk_json_guard) json_t *body = json_object();
-    char exec[DK_ID], bytes[8];
-    struct nacre_error err;
-
-    (void)state;
-    assert_int_equal(dk_exec_create(client, "a", body, SOON, exec, &err), NACRE_OK);
-    assert_int_equal(dk_exec_start(client, exec, SOON, &stream, &err), NACRE_OK);
-    assert_int_equal(read_waiting(stream, bytes, sizeof(bytes)), 2);
-    assert_memory_equal(bytes, "hi", 2);
-    assert_string_equal(fake_engine_body(engine, 2), "{\"Detach\":false,\"Tty\":false}");
-}
-
 /* The same bytes in pieces of every size give the same output. */
 static void frames_may_be_split_anywhere(void **state)
 {
@@ -436,7 +412,6 @@ int main(void)
         WITH_ENGINE(an_engine_that_dies_ends_the_stream),
         WITH_ENGINE(a_read_does_not_wait),
         WITH_ENGINE(an_engine_that_does_not_hand_over_is_refused),
-        WITH_ENGINE(an_exec_is_a_stream_as_well),
         cmocka_unit_test(frames_may_be_split_anywhere),
         WITH_ENGINE(attach_survives_every_allocation_failure),
     };

@@ -119,11 +119,9 @@ static void a_name_that_would_change_the_call_is_never_sent(void **state)
     for (size_t i = 0; i < NACRE_COUNT(bad); i++) {
         struct dk_created created;
         struct dk_stream *stream = NULL;
-        struct dk_exec_state exec_state;
         struct nacre_error err;
         char id[DK_IMAGE_ID];
         json_t *value = NULL;
-        int code;
 
         assert_int_equal(dk_container_create(client, bad[i], body, SOON, &created, &err),
                          NACRE_ERR_USAGE);
@@ -134,19 +132,9 @@ static void a_name_that_would_change_the_call_is_never_sent(void **state)
                          NACRE_ERR_USAGE);
         assert_int_equal(dk_container_kill(client, "a", bad[i], SOON, &err),
                          NACRE_ERR_USAGE);
-        assert_int_equal(dk_container_stop(client, bad[i], 1, SOON, &err),
-                         NACRE_ERR_USAGE);
         assert_int_equal(dk_container_remove(client, bad[i], SOON, &err),
                          NACRE_ERR_USAGE);
-        assert_int_equal(dk_container_wait(client, bad[i], SOON, &code, &err),
-                         NACRE_ERR_USAGE);
         assert_int_equal(dk_attach(client, bad[i], SOON, &stream, &err), NACRE_ERR_USAGE);
-        assert_int_equal(dk_exec_create(client, bad[i], body, SOON, id, &err),
-                         NACRE_ERR_USAGE);
-        assert_int_equal(dk_exec_start(client, bad[i], SOON, &stream, &err),
-                         NACRE_ERR_USAGE);
-        assert_int_equal(dk_exec_inspect(client, bad[i], SOON, &exec_state, &err),
-                         NACRE_ERR_USAGE);
         assert_int_equal(dk_commit(client, bad[i], "a", "b", NULL, SOON, id, &err),
                          NACRE_ERR_USAGE);
         assert_int_equal(dk_image_tag(client, "a", "b", bad[i], SOON, &err),
@@ -165,7 +153,6 @@ static void what_is_so_already_is_no_failure(void **state)
     static const struct fake_rule rules[] = {
         FAKE_VERSION,
         { .method = "POST", .path = "/containers/a/start", .status = 304 },
-        { .method = "POST", .path = "/containers/a/stop", .status = 304 },
         { .method = "POST", .path = "/containers/a/kill", .status = 409,
           .body = "{\"message\":\"is not running\"}" },
         { .method = "DELETE", .path = "/containers/a", .status = 409, .times = 3,
@@ -177,13 +164,11 @@ static void what_is_so_already_is_no_failure(void **state)
 
     (void)state;
     assert_int_equal(dk_container_start(client, "a", SOON, &err), NACRE_OK);
-    assert_int_equal(dk_container_stop(client, "a", 3, SOON, &err), NACRE_OK);
-    assert_string_equal(last_line(), "POST /v1.41/containers/a/stop?t=3");
     assert_int_equal(dk_container_kill(client, "a", "KILL", SOON, &err), NACRE_OK);
     assert_string_equal(last_line(), "POST /v1.41/containers/a/kill?signal=KILL");
     assert_int_equal(dk_container_remove(client, "a", SOON, &err), NACRE_OK);
     assert_string_equal(last_line(), "DELETE /v1.41/containers/a?force=1&v=1");
-    assert_int_equal(fake_engine_asked(engine), 1 + 3 + 4);
+    assert_int_equal(fake_engine_asked(engine), 1 + 2 + 4);
     assert_int_equal(dk_image_remove(client, "gone:1", SOON, &err), NACRE_OK);
     /* and what is not there, is not */
     assert_int_equal(dk_container_start(client, "b", SOON, &err), NACRE_ERR_NOT_FOUND);
@@ -204,81 +189,35 @@ static void a_removal_that_never_ends_ends_at_the_deadline(void **state)
                      NACRE_ERR_TIMEOUT);
 }
 
-static void wait_and_list_check_what_they_are_given(void **state)
-{
-    static const struct {
-        const char *path, *body;
-        enum nacre_status status;
-    } rows[] = {
-        { "/containers/a/wait", "{\"StatusCode\":137}", NACRE_OK },
-        { "/containers/a/wait", "{\"StatusCode\":256}", NACRE_ERR_PARSE },
-        { "/containers/a/wait", "{\"StatusCode\":-1}", NACRE_ERR_PARSE },
-        { "/containers/a/wait", "{\"StatusCode\":\"0\"}", NACRE_ERR_PARSE },
-        { "/containers/a/wait", "{}", NACRE_ERR_PARSE },
-        { "/containers/json", "[]", NACRE_OK },
-        { "/containers/json", "[{\"Id\":\"" FAKE_ID "\"}]", NACRE_OK },
-        { "/containers/json", "{}", NACRE_ERR_PARSE },
-        { "/containers/json", "[7]", NACRE_ERR_PARSE },
-        { "/containers/json", "[{\"Id\":\"x\"}]", NACRE_ERR_PARSE },
-        { "/containers/json", "[{\"Id\":\"" FAKE_ID "\"},{}]", NACRE_ERR_PARSE },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
-        const struct fake_rule rules[] = {
-            FAKE_VERSION, { .path = rows[i].path, .body = rows[i].body }, FAKE_END,
-        };
-        NACRE_AUTO(dk_client_guard) struct dk_client *client = opened(rules);
-        NACRE_AUTO(dk_json_guard) json_t *list = NULL;
-        struct nacre_error err;
-        int code = 77;
-        bool waits = strstr(rows[i].path, "wait") != NULL;
-
-        assert_int_equal(waits ? dk_container_wait(client, "a", SOON, &code, &err)
-                               : dk_container_list(client, "nacre.owner=a b&c", SOON,
-                                                   &list, &err),
-                         rows[i].status);
-        assert_int_equal(code, waits && rows[i].status == NACRE_OK ? 137 : 77);
-        if (!waits)
-            assert_string_equal(last_line(),
-                                "GET /v1.41/containers/json?all=1&filters=%7B%22label%22"
-                                "%3A%5B%22nacre.owner%3Da%20b%26c%22%5D%7D");
-    }
-}
-
-static void an_exec_is_running_or_has_a_status(void **state)
+static void a_list_is_checked(void **state)
 {
     static const struct {
         const char *body;
         enum nacre_status status;
-        bool running;
-        int code;
-        pid_t pid;
     } rows[] = {
-        { "{\"Running\":true,\"ExitCode\":null,\"Pid\":42}", NACRE_OK, true, 0, 42 },
-        { "{\"Running\":false,\"ExitCode\":3,\"Pid\":42}", NACRE_OK, false, 3, 0 },
-        { "{\"Running\":false,\"ExitCode\":null,\"Pid\":0}", NACRE_OK, true, 0, 0 },
-        { "{\"Running\":false,\"ExitCode\":256}", NACRE_ERR_PARSE, 0, 0, 0 },
-        { "{\"Running\":true,\"Pid\":-1}", NACRE_ERR_PARSE, 0, 0, 0 },
-        { "{\"Running\":true,\"Pid\":4294967296}", NACRE_ERR_PARSE, 0, 0, 0 },
-        { "{\"Running\":1,\"ExitCode\":3}", NACRE_ERR_PARSE, 0, 0, 0 },
-        { "{}", NACRE_ERR_PARSE, 0, 0, 0 },
+        { "[]", NACRE_OK },
+        { "[{\"Id\":\"" FAKE_ID "\"}]", NACRE_OK },
+        { "{}", NACRE_ERR_PARSE },
+        { "[7]", NACRE_ERR_PARSE },
+        { "[{\"Id\":\"x\"}]", NACRE_ERR_PARSE },
+        { "[{\"Id\":\"" FAKE_ID "\"},{}]", NACRE_ERR_PARSE },
     };
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
         const struct fake_rule rules[] = {
-            FAKE_VERSION, { .path = "/exec/*/json", .body = rows[i].body }, FAKE_END,
+            FAKE_VERSION, { .path = "/containers/json", .body = rows[i].body }, FAKE_END,
         };
         NACRE_AUTO(dk_client_guard) struct dk_client *client = opened(rules);
-        struct dk_exec_state exec_state = { .pid = 0 };
+        NACRE_AUTO(dk_json_guard) json_t *list = NULL;
         struct nacre_error err;
 
-        assert_int_equal(dk_exec_inspect(client, OTHER_ID, SOON, &exec_state, &err),
+        assert_int_equal(dk_container_list(client, "nacre.owner=a b&c", SOON, &list,
+                                           &err),
                          rows[i].status);
-        assert_int_equal(exec_state.running, rows[i].running);
-        assert_int_equal(exec_state.exit_status, rows[i].code);
-        assert_int_equal(exec_state.pid, rows[i].pid);
+        assert_string_equal(last_line(),
+                            "GET /v1.41/containers/json?all=1&filters=%7B%22label%22"
+                            "%3A%5B%22nacre.owner%3Da%20b%26c%22%5D%7D");
     }
 }
 
@@ -464,8 +403,7 @@ int main(void)
         WITH_ENGINE(a_name_that_would_change_the_call_is_never_sent),
         WITH_ENGINE(what_is_so_already_is_no_failure),
         WITH_ENGINE(a_removal_that_never_ends_ends_at_the_deadline),
-        WITH_ENGINE(wait_and_list_check_what_they_are_given),
-        WITH_ENGINE(an_exec_is_running_or_has_a_status),
+        WITH_ENGINE(a_list_is_checked),
         WITH_ENGINE(the_fake_forgets_what_it_is_told_to),
         WITH_ENGINE(import_sends_the_tar_and_reads_the_report),
         WITH_ENGINE(a_report_without_a_line_end_is_bounded),

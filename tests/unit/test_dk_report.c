@@ -67,6 +67,7 @@ static const char *const of_v1[] = {
     GROUP "pids/pids.max -=" PIDS,
     GROUP "cpu/cpu.shares -=512",
     GROUP "cpu/cpu.cfs_quota_us -=150000",
+    GROUP "cpu/cpu.cfs_period_us -=100000",
     GROUP "cpuset/cpuset.cpus -=0-1",
 };
 static const char *const of_v2[] = {

@@ -1,3 +1,5 @@
+#include "engine_exec.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +22,7 @@ static enum nacre_status exec_path(const char *exec, const char *tail,
     return NACRE_OK;
 }
 
-enum nacre_status dk_exec_create(struct dk_client *client, const char *container,
+enum nacre_status engine_exec_create(struct dk_client *client, const char *container,
                                  const json_t *body, uint64_t deadline_ns,
                                  char ret_exec[DK_ID], struct nacre_error *err)
 {
@@ -44,7 +46,7 @@ enum nacre_status dk_exec_create(struct dk_client *client, const char *container
     return status;
 }
 
-enum nacre_status dk_exec_start(struct dk_client *client, const char *exec,
+enum nacre_status engine_exec_start(struct dk_client *client, const char *exec,
                                 uint64_t deadline_ns, struct dk_stream **ret_stream,
                                 struct nacre_error *err)
 {
@@ -57,8 +59,8 @@ enum nacre_status dk_exec_start(struct dk_client *client, const char *exec,
     return status != NACRE_OK ? status : dk_hijack(client, &request, ret_stream, err);
 }
 
-enum nacre_status dk_exec_inspect(struct dk_client *client, const char *exec,
-                                  uint64_t deadline_ns, struct dk_exec_state *ret_state,
+enum nacre_status engine_exec_inspect(struct dk_client *client, const char *exec,
+                                  uint64_t deadline_ns, struct engine_exec_state *ret_state,
                                   struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *answer = NULL;
@@ -83,7 +85,7 @@ enum nacre_status dk_exec_inspect(struct dk_client *client, const char *exec,
         (has_ended && (!json_is_integer(code) || json_integer_value(code) < 0 ||
                        json_integer_value(code) > 255)))
         return dk_fail_shape(&request, "Running, and an ExitCode from 0 to 255", err);
-    *ret_state = (struct dk_exec_state){
+    *ret_state = (struct engine_exec_state){
         .running = !has_ended,
         .exit_status = has_ended ? (int)json_integer_value(code) : 0,
         .pid = has_ended ? 0 : (pid_t)pid,
