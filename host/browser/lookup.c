@@ -45,16 +45,12 @@ static void *ask(void *data)
 
 static bool start(struct question *question)
 {
-    pthread_attr_t attributes;
     pthread_t thread;
-    bool started;
 
-    if (pthread_attr_init(&attributes) != 0)
+    if (pthread_create(&thread, NULL, ask, question) != 0)
         return false;
-    started = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
-              pthread_create(&thread, &attributes, ask, question) == 0;
-    (void)pthread_attr_destroy(&attributes);
-    return started;
+    (void)pthread_detach(thread);
+    return true;
 }
 
 size_t lookup(const struct nacre_url *url, uint64_t deadline_ns,
