@@ -7,6 +7,7 @@
 #include "explain_call.h"
 #include "explain_session.h"
 #include "nacre/own.h"
+#include "nacre/path.h"
 #include "nacre/render.h"
 #include "nacre/text.h"
 #include "needs.h"
@@ -113,9 +114,11 @@ static enum nacre_status explain_plan(struct explain *explain, struct nacre_erro
 /* Where no --mount says otherwise, a guest's path is the same one on the host. */
 static bool is_file(const char *path)
 {
+    char name[NACRE_PATH_MAX];
     struct stat info;
 
-    return path[0] == '/' && stat(path, &info) == 0 && !S_ISDIR(info.st_mode);
+    return path[0] == '/' && nacre_path_normalise(path, name, sizeof(name)) &&
+           stat(name, &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
 static enum nacre_status ask(const struct explain *explain, int option,

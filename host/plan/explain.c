@@ -258,20 +258,45 @@ bool nacre_explain_denial(const struct nacre_policy *policy,
 
 /* ---- commands ---- */
 
+/* What the shell's own lines leave to be changed for a command to run. */
+static void open_level(const struct nacre_policy *policy, struct nacre_answer *answer)
+{
+    if (policy->level_place.line == 0) {
+        answer->fix[0] = '\0';
+        nacre_answer_fix(answer,
+                         "take a policy of level process, with shell mode restricted");
+        return;
+    }
+    nacre_answer_change(answer, policy, policy->level_place, "wasm", "process");
+    if (policy->runtime_place.line > 0)
+        nacre_answer_change(answer, policy, policy->runtime_place,
+                            nacre_runtime_name(policy->runtime), "native");
+}
+
 enum nacre_status nacre_explain_command(const struct nacre_policy *policy,
                                         const char *command,
                                         struct nacre_answer *ret_answer,
                                         struct nacre_error *err)
 {
+    struct nacre_answer answer = { 0 };
     enum nacre_status status = nacre_shell_judge(
-        policy, &(struct nacre_command){ .shell_text = command }, ret_answer, err);
+        policy, &(struct nacre_command){ .shell_text = command }, &answer, err);
+    char shown[NACRE_SHOWN];
     size_t used;
 
     if (status != NACRE_OK)
         return status;
-    used = strlen(ret_answer->text);
-    if (policy->level == NACRE_LEVEL_WASM)
-        (void)snprintf(ret_answer->text + used, sizeof(ret_answer->text) - used,
+    if (policy->level == NACRE_LEVEL_WASM) {
+        if (answer.allowed) {
+            answer = (struct nacre_answer){ 0 };
+            nacre_answer_say(&answer, "level", 0, policy->level_place, "'%s' is denied",
+                             nacre_text_shown(shown, command));
+        }
+        used = strlen(answer.text);
+        (void)snprintf(answer.text + used, sizeof(answer.text) - used,
                        "; no native command runs at level wasm");
+        open_level(policy, &answer);
+    }
+    *ret_answer = answer;
     return NACRE_OK;
 }

@@ -244,6 +244,13 @@ enum nacre_status nacre_call_approve(struct nacre_engine *engine,
                               : status;
 }
 
+/* A tool of commands where its policy lets none run. */
+static bool is_mute(const struct tools_call *call)
+{
+    return call->entry->native && (call->policy->level == NACRE_LEVEL_WASM ||
+                                   call->policy->shell.mode == NACRE_SHELL_DENY);
+}
+
 enum nacre_status nacre_call_explain(struct nacre_engine *engine,
                                      const struct nacre_call *asked,
                                      enum nacre_level *ret_level,
@@ -287,6 +294,12 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
         (void)snprintf(ret_answer->text, sizeof(ret_answer->text), "%s", denial.text);
         (void)snprintf(ret_answer->fix, sizeof(ret_answer->fix), "%s", denial.fix);
         return NACRE_OK;
+    }
+    if (is_mute(&call)) {
+        status = nacre_explain_command(call.policy, call.name, ret_answer, err);
+        if (status == NACRE_OK)
+            (void)snprintf(ret_answer->file, sizeof(ret_answer->file), "%s", file);
+        return status;
     }
     ret_answer->place = call.policy->level_place;
     (void)snprintf(ret_answer->rule, sizeof(ret_answer->rule), "level");

@@ -142,16 +142,17 @@ static void apply_all(struct text *text, const char *fix)
     }
 }
 
-#define HEAD                 \
+#define HEADING              \
     "claw: \"0.3.0\"\n"      \
     "kind: Sandbox\n"        \
     "metadata:\n"            \
     "  name: tested\n"       \
-    "spec:\n"                \
-    "  level: wasm\n"
+    "spec:\n"
+#define HEAD HEADING "  level: wasm\n"
 #define FILES HEAD "  capabilities:\n    filesystem:\n"
 #define NET HEAD "  capabilities:\n    network:\n"
-#define SHELL HEAD "  capabilities:\n    shell:\n"
+#define WASM_SHELL HEAD "  capabilities:\n    shell:\n"
+#define SHELL HEADING "  level: process\n  capabilities:\n    shell:\n"
 #define MOUNT(path, permissions) \
     "        - path: " path "\n          permissions: " permissions "\n"
 #define SCOPED FILES "      mode: scoped\n      mount_paths:\n" MOUNT("/workspace", "rw")
@@ -227,7 +228,16 @@ static const struct {
           "        - b\xc3\xbc""cher.example\n"
           "        - c.example\n",
       NULL, "host B\xc3\x9c""CHER.example", true, false },
+    /* A module's level runs no command, whatever the shell's lines say. */
     { HEAD, NULL, "command ls -l", false, false },
+    { HEAD "  runtime: wasmtime\n", NULL, "command ls", false, false },
+    { WASM_SHELL "      mode: deny\n", NULL, "command ls", false, false },
+    { WASM_SHELL "      mode: restricted\n", NULL, "command ls", false, false },
+    { WASM_SHELL "      mode: full\n", NULL, "command ls", false, false },
+    { WASM_SHELL
+      "      mode: restricted\n      blocked_commands:\n        - rm\n        - ls\n",
+      NULL, "command ls", false, false },
+    { HEADING "  level: process\n", NULL, "command ls -l", false, false },
     { SHELL "      mode: deny\n      blocked_commands:\n        - ls\n        - rm\n",
       NULL, "command ls", false, false },
     { SHELL "      mode: restricted\n", NULL, "command ls | wc", true, false },

@@ -33,6 +33,8 @@ expect_out_has "/etc/passwd"
 expect_out_has "plain.yaml:"
 expect_out_has "mount_paths"
 expect_out_has "- {path: /etc, permissions: ro}" # a file can't be a mount
+run explain --policy plain.yaml --path /no-such/../etc/passwd
+expect_out_has "- {path: /etc, permissions: ro}"
 run explain --policy plain.yaml --path /etc
 expect_out_has "- {path: /etc, permissions: ro}"
 run explain --policy plain.yaml --path /etc/no-such-file
@@ -56,6 +58,10 @@ run explain --json --policy plain.yaml --command "rm -rf /"
 expect_status 0
 expect_out_has '"allowed":false'
 expect_out_has '"line":15'
+
+run explain --command ls
+expect_status 0
+expect_out_has "take a policy of level process, with shell mode restricted"
 
 run explain --policy plain.yaml --tool note.wat
 expect_status 0

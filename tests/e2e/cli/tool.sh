@@ -279,6 +279,19 @@ expect_status 0
 expect_out_has "writer would run at level wasm: it is a module"
 run explain --tool exec --policy shell
 expect_out_has "exec would run at level process"
+# Where no command runs, a tool that runs commands does not either.
+run explain --tool exec --policy workspace
+expect_out_has "exec would not run: 'exec' is denied: mode is deny; no native command runs at level wasm"
+expect_out_has "change 'wasm' to 'process'"
+run tool call exec --policy workspace --json-args '{"command": "true"}'
+expect_status 126
+sed 's/mode: restricted/mode: deny/' "$POLICIES/shell.yaml" >mute.yaml
+run explain --tool process --policy mute.yaml --json
+expect_json
+expect_out_has '"runs":false'
+expect_out_has "change 'deny' to 'restricted'"
+run explain --tool exec
+expect_out_has "exec would not run"
 run explain --tool writer --policy read-only --json
 expect_json
 expect_out_has '"runs":false'
