@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "nacre/text.h"
 #include "report.h"
@@ -16,8 +16,10 @@ static bool ends_with(const char *text, const char *end)
 
 bool cli_is_tool_name(const char *text)
 {
+    struct stat info;
+
     return !strchr(text, '/') && !ends_with(text, ".wasm") && !ends_with(text, ".wat") &&
-           access(text, F_OK) != 0;
+           (stat(text, &info) != 0 || S_ISDIR(info.st_mode));
 }
 
 /* file:line:column */

@@ -295,6 +295,10 @@ expect_out_has "exec would not run"
 run explain --tool writer --policy read-only --json
 expect_json
 expect_out_has '"runs":false'
+mkdir writer # as nacre new makes it: a folder is no module, and the name is the tool's
+run explain --tool writer --policy shell
+expect_out_has "writer would run at level wasm: it is a module"
+rmdir writer
 run explain --tool prode
 expect_status 127
 
