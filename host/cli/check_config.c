@@ -82,7 +82,7 @@ static enum nacre_status add_refused(struct nacre_engine *engine,
                                      struct nacre_error *err)
 {
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
-    enum nacre_status status = cli_plan_draft(engine, policy, request, &plan, err);
+    enum nacre_status status = nacre_engine_draft(engine, policy, request, &plan, err);
     json_t *notes;
 
     if (status != NACRE_OK)

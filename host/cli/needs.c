@@ -126,42 +126,6 @@ const struct nacre_executor *cli_executor_of(struct nacre_engine *engine,
                                                                                 : NULL;
 }
 
-/* The level's own line says why there is none, unless it says worse already. */
-static void refuse_level(struct nacre_plan *draft, const struct nacre_error *why)
-{
-    for (uint32_t i = 0; i < draft->decision_count; i++) {
-        struct nacre_decision *decision = &draft->decisions[i];
-
-        if (strcmp(decision->rule, "level") != 0 ||
-            decision->verdict == NACRE_VERDICT_REFUSE)
-            continue;
-        decision->verdict = NACRE_VERDICT_REFUSE;
-        decision->mechanism[0] = '\0';
-        (void)snprintf(decision->what, sizeof(decision->what), "%.255s", why->text);
-        (void)snprintf(decision->fix, sizeof(decision->fix),
-                       "see nacre backends for what this machine lacks");
-    }
-}
-
-enum nacre_status cli_plan_draft(struct nacre_engine *engine,
-                                 const struct nacre_policy *policy,
-                                 const struct nacre_request *request,
-                                 struct nacre_plan **ret_plan, struct nacre_error *err)
-{
-    enum nacre_status status = nacre_plan_draft(policy, request, ret_plan, err);
-    const struct nacre_executor *executor;
-    struct nacre_error why;
-
-    if (status != NACRE_OK)
-        return status;
-    executor = cli_executor_of(engine, (*ret_plan)->level, &why);
-    if (executor)
-        nacre_plan_settle(*ret_plan, executor->features);
-    else
-        refuse_level(*ret_plan, &why);
-    return NACRE_OK;
-}
-
 json_t *cli_refused_json(const struct nacre_policy *policy,
                          const struct nacre_plan *plan)
 {

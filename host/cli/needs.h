@@ -37,13 +37,6 @@ const struct nacre_executor *cli_executor_of(struct nacre_engine *engine,
                                              enum nacre_level level,
                                              struct nacre_error *ret_why);
 
-/* nacre_plan_draft(), with refusals also for what this machine can't enforce. */
-NACRE_MUST_CHECK enum nacre_status cli_plan_draft(struct nacre_engine *engine,
-                                                  const struct nacre_policy *policy,
-                                                  const struct nacre_request *request,
-                                                  struct nacre_plan **ret_plan,
-                                                  struct nacre_error *err);
-
 /* Lines of a valid policy that can't be enforced here: place, rule, text and fix. */
 json_t *cli_refused_json(const struct nacre_policy *policy,
                          const struct nacre_plan *plan);

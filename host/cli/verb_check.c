@@ -55,7 +55,7 @@ static enum nacre_status check_policy(struct nacre_engine *engine,
         nacre_engine_policy(engine, finding->path, &policy, &finding->err);
 
     if (status == NACRE_OK)
-        status = cli_plan_draft(engine, policy, &request, &plan, &finding->err);
+        status = nacre_engine_draft(engine, policy, &request, &plan, &finding->err);
     if (status != NACRE_OK)
         return status;
     (void)snprintf(finding->line, sizeof(finding->line), "policy %s%s%s, level %s",

@@ -281,8 +281,8 @@ static enum nacre_status draft_plan(struct explain *explain, struct nacre_error 
                                  &explain->secrets, err);
     request->granted = explain->secrets;
     if (status == NACRE_OK)
-        status = cli_plan_draft(explain->engine, explain->policy, request, &explain->plan,
-                                err);
+        status = nacre_engine_draft(explain->engine, explain->policy, request,
+                                    &explain->plan, err);
     if (status == NACRE_OK)
         status = cli_secrets_settle(explain->engine, explain->policy, tool, request,
                                     explain->plan, err);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nacre/door.h"
 #include "nacre/keeper.h"
@@ -339,6 +340,42 @@ enum nacre_status nacre_engine_executor(struct nacre_engine *engine,
     if (status == NACRE_OK)
         *ret_executor = executor;
     return status;
+}
+
+/* The level's own line says why there is none, unless it says worse already. */
+static void refuse_level(struct nacre_plan *draft, const struct nacre_error *why)
+{
+    for (uint32_t i = 0; i < draft->decision_count; i++) {
+        struct nacre_decision *decision = &draft->decisions[i];
+
+        if (strcmp(decision->rule, "level") != 0 ||
+            decision->verdict == NACRE_VERDICT_REFUSE)
+            continue;
+        decision->verdict = NACRE_VERDICT_REFUSE;
+        decision->mechanism[0] = '\0';
+        (void)snprintf(decision->what, sizeof(decision->what), "%.255s", why->text);
+        (void)snprintf(decision->fix, sizeof(decision->fix),
+                       "see nacre backends for what this machine lacks");
+    }
+}
+
+enum nacre_status nacre_engine_draft(struct nacre_engine *engine,
+                                     const struct nacre_policy *policy,
+                                     const struct nacre_request *request,
+                                     struct nacre_plan **ret_plan,
+                                     struct nacre_error *err)
+{
+    enum nacre_status status = nacre_plan_draft(policy, request, ret_plan, err);
+    const struct nacre_executor *executor;
+    struct nacre_error why;
+
+    if (status != NACRE_OK)
+        return status;
+    if (nacre_engine_executor(engine, (*ret_plan)->level, &executor, &why) == NACRE_OK)
+        nacre_plan_settle(*ret_plan, executor->features);
+    else
+        refuse_level(*ret_plan, &why);
+    return NACRE_OK;
 }
 
 void *nacre_engine_attached(struct nacre_engine *engine, void *(*make)(void),

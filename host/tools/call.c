@@ -251,6 +251,36 @@ static bool is_mute(const struct tools_call *call)
                                    call->policy->shell.mode == NACRE_SHELL_DENY);
 }
 
+/* What the call's policy refuses it, on paper or on this machine, or why it runs. */
+static enum nacre_status explain_run(const struct tools_call *call,
+                                     struct nacre_answer *ret_answer,
+                                     struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    enum nacre_status status;
+
+    if (is_mute(call))
+        return nacre_explain_command(call->policy, call->name, ret_answer, err);
+    *ret_answer = (struct nacre_answer){ .allowed = true };
+    nacre_answer_say(ret_answer, "level", 0, call->policy->level_place, "%s", call->why);
+    if (call->asked->session) /* its plan is shown for itself: see nacre_session_json() */
+        return NACRE_OK;
+    status = nacre_engine_draft(call->engine, call->policy, &call->request, &plan, err);
+    if (status != NACRE_OK)
+        return status;
+    for (uint32_t i = 0; i < plan->decision_count && ret_answer->allowed; i++) {
+        const struct nacre_decision *decision = &plan->decisions[i];
+
+        if (decision->verdict != NACRE_VERDICT_REFUSE)
+            continue;
+        ret_answer->allowed = false;
+        nacre_answer_say(ret_answer, decision->rule, 0, decision->place, "%s",
+                         decision->what);
+        nacre_answer_fix(ret_answer, "%s", decision->fix);
+    }
+    return NACRE_OK;
+}
+
 enum nacre_status nacre_call_explain(struct nacre_engine *engine,
                                      const struct nacre_call *asked,
                                      enum nacre_level *ret_level,
@@ -295,14 +325,7 @@ enum nacre_status nacre_call_explain(struct nacre_engine *engine,
         (void)snprintf(ret_answer->fix, sizeof(ret_answer->fix), "%s", denial.fix);
         return NACRE_OK;
     }
-    if (is_mute(&call)) {
-        status = nacre_explain_command(call.policy, call.name, ret_answer, err);
-        if (status == NACRE_OK)
-            (void)snprintf(ret_answer->file, sizeof(ret_answer->file), "%s", file);
-        return status;
-    }
-    ret_answer->place = call.policy->level_place;
-    (void)snprintf(ret_answer->rule, sizeof(ret_answer->rule), "level");
-    (void)snprintf(ret_answer->text, sizeof(ret_answer->text), "%s", call.why);
-    return NACRE_OK;
+    status = explain_run(&call, ret_answer, err);
+    (void)snprintf(ret_answer->file, sizeof(ret_answer->file), "%s", file);
+    return status;
 }

@@ -76,8 +76,9 @@ nacre_call_consent(struct nacre_engine *engine, const struct nacre_session *sess
                    struct nacre_approval_ask *ask, struct nacre_approval *ret_approval,
                    struct nacre_error *err);
 
-/* Which level would it run at, and why?  And would it need an intent (`allowed`: not)?
- * Pure but for reading the manifest. */
+/* Which level would it run at, and why; or what does its policy refuse it, on paper or,
+ * without a session, on this machine?  And would it need an intent (`allowed`: not)?
+ * Runs nothing. */
 NACRE_MUST_CHECK enum nacre_status nacre_call_explain(struct nacre_engine *engine,
                                                       const struct nacre_call *call,
                                                       enum nacre_level *ret_level,

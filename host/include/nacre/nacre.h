@@ -115,6 +115,13 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_engine_executor(struct nacre_engine *engine, enum nacre_level level,
                       const struct nacre_executor **ret_executor, struct nacre_error *err);
 
+/* nacre_plan_draft(), with refusals also for what this machine can't enforce. */
+NACRE_MUST_CHECK enum nacre_status nacre_engine_draft(struct nacre_engine *engine,
+                                                      const struct nacre_policy *policy,
+                                                      const struct nacre_request *request,
+                                                      struct nacre_plan **ret_plan,
+                                                      struct nacre_error *err);
+
 /*
  * Be the keeper for other processes of this user: see nacre/keeper.h.  Serves until it is
  * idle or told to leave; then nothing is warm any more.  NACRE_ERR_USAGE: there is one

@@ -295,6 +295,16 @@ expect_out_has "exec would not run"
 run explain --tool writer --policy read-only --json
 expect_json
 expect_out_has '"runs":false'
+# Nor does one whose policy the run would refuse, or this machine can't keep.
+sed 's,- path: /tmp,- path: relative,' "$POLICIES/workspace.yaml" >relative.yaml
+run explain --tool writer --policy relative.yaml --json
+expect_json
+expect_out_has '"runs":false'
+expect_out_has "--mount relative=DIR"
+run explain --tool writer --policy relative.yaml --mount relative=ws
+expect_out_has "writer would run at level wasm"
+DOCKER_HOST=unix:///no/such/engine run explain --tool exec --policy container
+expect_out_has "exec would not run: level container can't be had here"
 mkdir writer # as nacre new makes it: a folder is no module, and the name is the tool's
 run explain --tool writer --policy shell
 expect_out_has "writer would run at level wasm: it is a module"
