@@ -37,6 +37,7 @@ struct walk {
     struct walk_options options;
     struct frame *frames; /* those above the root come first, with rules alone */
     size_t frame_count, frame_room, above_count;
+    char *root;           /* as it was given */
     char *path;           /* from the topmost directory whose rules count */
     size_t root_count;    /* how much of it is above the root */
     size_t open_count;
@@ -86,6 +87,19 @@ static void make_room(struct walk *walk)
         }
 }
 
+/* A directory that another mount holds has no name in the one around it. */
+static int open_mounted(const struct walk *walk, size_t path_count)
+{
+    size_t root_count = strlen(walk->root), count = path_count - walk->root_count;
+    char path[2 * WALK_PATH_MAX + 2];
+
+    memcpy(path, walk->root, root_count);
+    path[root_count] = '/';
+    memcpy(path + root_count + 1, walk->path + walk->root_count, count);
+    path[root_count + 1 + count] = '\0';
+    return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+}
+
 /* Its path has no slash at its end here. */
 static bool open_again(struct walk *walk, struct frame *frame)
 {
@@ -94,6 +108,8 @@ static bool open_again(struct walk *walk, struct frame *frame)
     *end = '\0';
     frame->fd = open_at(walk->frames[walk->above_count].fd, walk->path + walk->root_count,
                         true);
+    if (frame->fd < 0 && errno == EACCES)
+        frame->fd = open_mounted(walk, frame->path_count - 1);
     *end = '/';
     walk->open_count += frame->fd >= 0;
     return frame->fd >= 0;
@@ -382,6 +398,8 @@ static void go_down(struct walk *walk)
 
     make_room(walk);
     fd = open_at(top->fd, walk->path + top->path_count, true);
+    if (fd < 0 && errno == EACCES)
+        fd = open_mounted(walk, count);
     top = fd >= 0 ? frame_add(walk, fd, count + 1) : NULL;
     if (!top) {
         note_unread(walk, count);
@@ -518,8 +536,9 @@ struct walk *walk_open(const char *root, const struct walk_options *options)
     if (walk && strlen(root) < WALK_PATH_MAX) {
         walk->options = *options;
         walk->path = malloc(2 * WALK_PATH_MAX + 2);
+        walk->root = strdup(root);
         errno = ENOMEM;
-        if (walk->path && load_above(walk, root))
+        if (walk->path && walk->root && load_above(walk, root))
             fd = open(root, O_RDONLY | O_DIRECTORY);
     }
     if (fd >= 0)
@@ -542,6 +561,7 @@ void walk_free(struct walk *walk)
     while (walk->frame_count > 0)
         frame_pop(walk);
     free(walk->frames);
+    free(walk->root);
     free(walk->path);
     free(walk->unread_path);
     free(walk);

@@ -312,6 +312,22 @@ rmdir writer
 run explain --tool prode
 expect_status 127
 
+# ---- a mount inside the workspace is part of the tree ----
+
+deep=held$(printf '/d%.0s' {1..40})
+mkdir -p ws/inner "$deep/z"
+echo needle >held/first
+for at in "$deep/z" "$deep" held; do echo needle >"$at/last"; done
+for tool in find grep; do
+  NACRE_TOOL_DIR=${TOOLS:?} run tool call "$tool" --policy workspace --workspace "$PWD/ws" \
+    --mount /workspace/inner="$PWD/held" --json-args '{"pattern": "'"$([[ $tool == find ]] && echo last || echo needle)"'"}'
+  expect_status 0
+  expect_out_has "inner${deep#held}/z/last"
+  expect_out_has "inner${deep#held}/last"
+  expect_out_has "inner/last"
+  expect_out_lacks "could not be read"
+done
+
 # ---- a patch is made true by one call of the host's, which no deadline divides ----
 
 : "${TOOLS:?}"
