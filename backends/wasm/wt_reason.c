@@ -60,6 +60,7 @@ static void add_frames(struct text *text, wasm_frame_vec_t *frames)
 
     for (size_t i = 0; i < shown_frames; i++) {
         const wasm_name_t *name = wasmtime_frame_func_name(frames->data[i]);
+        size_t offset = wasm_frame_module_offset(frames->data[i]);
         char shown[NACRE_SHOWN] = "";
 
         if (name)
@@ -68,7 +69,8 @@ static void add_frames(struct text *text, wasm_frame_vec_t *frames)
             add(text, "\n  at %s", shown);
         else
             add(text, "\n  at function %" PRIu32, wasm_frame_func_index(frames->data[i]));
-        add(text, " (+0x%zx)", wasm_frame_module_offset(frames->data[i]));
+        if (offset != SIZE_MAX) /* else the engine does not know it */
+            add(text, " (+0x%zx)", offset);
     }
     if (shown_frames == FRAMES_MAX)
         add(text, "\n  ...");
