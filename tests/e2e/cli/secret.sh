@@ -116,6 +116,36 @@ expect_status 125
 expect_err_has "vault is open to other users (mode 0644)"
 chmod 600 "$state/vault"
 
+# On a disk that can't be written to it is read; what fails names the place, and changed
+# nothing.
+if unshare -rm true 2>/dev/null; then
+  # read_only DIR WORD...: nacre, with DIR so.
+  read_only() {
+    NACRE=$scratch/read-only run "$@"
+  }
+  cat >"$scratch/read-only" <<EOF
+#!/bin/sh
+exec unshare -rm sh -c 'mount --bind "\$0" "\$0" && mount -o remount,bind,ro "\$0" &&
+  exec "$NACRE" "\$@"' "\$@"
+EOF
+  chmod +x "$scratch/read-only"
+  for place in "$state" "$keys"; do
+    read_only "$place" secret set new --file value.txt
+    expect_status 125
+    expect_err_has "nacre: $place: cannot "
+    expect_err_has "Read-only file system"
+    read_only "$place" secret list
+    expect_status 0
+    expect_out_has github
+    expect_out_lacks new
+    run secret list
+    expect_out_lacks new
+  done
+  read_only "$state" secret token github --scope session:s
+  expect_status 125
+  expect_err_has "nacre: $state: cannot "
+fi
+
 # ---- runs ----
 
 policy() { # INJECTION [LEVEL]
