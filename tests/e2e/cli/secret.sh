@@ -195,7 +195,8 @@ expect_err "nacre: there is no secret nobody; nacre secret set nobody makes one"
 sed -i 's/name: tested/name: other/' tested-environment.yaml
 run run --policy ./tested-environment.yaml --secret github -- true
 expect_status 126
-expect_err_has "tested-environment.yaml:10:5: the secret github is not granted to this run"
+expect_err_has "tested-environment.yaml:10:5: the secret github is not granted to this run: neither \
+to its policy other, nor to its agent or its tool true"
 expect_err_has "fix: nacre secret grant github --to 'policy:other'"
 run run --json --policy ./tested-environment.yaml --token github -- true
 expect_status 126
@@ -260,6 +261,13 @@ for option in --session --agent; do
   expect_err_has "request.${option#--}: it holds the value of the secret github"
   ! grep -qF "$value" "$scratch/err" || fail "a value in what is told"
 done
+
+# A command's is recorded without it.
+run run --policy ./tested-environment.yaml --secret github -- "$value"
+expect_status 127
+expect_err_lacks "$value"
+run audit tail --json -n 1
+expect_out_has '"tool":{"name":"[redacted]"'
 
 [[ $(grep -c '"secrets":\["github"\]' "$state/audit.jsonl") -ge 8 ]] ||
   fail "expected the names of secrets in the audit log"
