@@ -135,6 +135,40 @@ static enum nacre_status ask(const struct explain *explain, int option,
     return nacre_explain_command(explain->policy, text, ret_answer, err);
 }
 
+/* What is refused as a whole reaches nothing.  Not counted is what only this machine
+ * lacks; and a secret may be granted to a tool, which nobody named, so that is told. */
+static enum nacre_status settle_host(const struct explain *explain,
+                                     struct nacre_answer *answer, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *draft = NULL;
+    const struct nacre_request *request = &explain->request.request;
+    const struct nacre_decision *line = NULL;
+    size_t used = strlen(answer->text);
+    enum nacre_status status = nacre_plan_draft(explain->policy, request, &draft, err);
+
+    for (uint32_t i = 0; status == NACRE_OK && i < draft->decision_count && !line; i++)
+        if (draft->decisions[i].verdict == NACRE_VERDICT_REFUSE)
+            line = &draft->decisions[i];
+    if (line) {
+        *answer = (struct nacre_answer){ .place = line->place };
+        (void)snprintf(answer->rule, sizeof(answer->rule), "%s", line->rule);
+        (void)snprintf(answer->text, sizeof(answer->text), "nothing runs: %s",
+                       line->what);
+        (void)snprintf(answer->fix, sizeof(answer->fix), "%s", line->fix);
+        return NACRE_OK;
+    }
+    if (status == NACRE_OK)
+        status = cli_secrets_settle(explain->engine, explain->policy, NULL, request,
+                                    draft, err);
+    for (uint32_t i = 0; status == NACRE_OK && i < draft->decision_count; i++)
+        if (draft->decisions[i].verdict == NACRE_VERDICT_REFUSE) {
+            (void)snprintf(answer->text + used, sizeof(answer->text) - used, "; but %s",
+                           draft->decisions[i].what);
+            break;
+        }
+    return status;
+}
+
 static enum nacre_status explain_question(struct explain *explain, int option,
                                           struct nacre_error *err)
 {
@@ -144,6 +178,8 @@ static enum nacre_status explain_question(struct explain *explain, int option,
     const char *text = explain->args->values[option].text;
     enum nacre_status status = ask(explain, option, &answer, err);
 
+    if (status == NACRE_OK && option == OPT_HOST && answer.allowed)
+        status = settle_host(explain, &answer, err);
     if (status != NACRE_OK)
         return status;
     (void)snprintf(question, sizeof(question), "%s %s", options[option].name + 2,

@@ -193,7 +193,7 @@ static enum nacre_http_code find_token(const struct door *door, const char *text
                   "withdrawn. Use the one in the environment.");
 }
 
-/* "api.example.com and *.example.org", as much as fits. */
+/* "api.example.com:8443, *.example.org", as much as fits. */
 static void list_hosts(const struct nacre_egress_secret *secret, char *ret_text,
                        size_t size)
 {
@@ -201,9 +201,9 @@ static void list_hosts(const struct nacre_egress_secret *secret, char *ret_text,
 
     ret_text[0] = '\0';
     for (uint32_t i = 0; i < secret->host_count && used + 1 < size; i++) {
-        const struct nacre_egress_host *host = &secret->hosts[i];
-        int more = snprintf(ret_text + used, size - used, "%s%s%s", i ? ", " : "",
-                            host->below ? "*." : "", host->name);
+        char host[NACRE_EGRESS_HOST_TEXT];
+        int more = snprintf(ret_text + used, size - used, "%s%s", i ? ", " : "",
+                            nacre_egress_host_text(&secret->hosts[i], host));
 
         used += more > 0 ? (size_t)more : 0;
     }

@@ -235,6 +235,7 @@ static enum nacre_status judge(const struct nacre_policy *policy,
         attack ? policy->input.attack_place : policy->input.suspect_place;
     const struct nacre_input_hit *worst = nacre_input_scan_worst(scan);
     struct nacre_denial denial = { .place = said };
+    bool is_stdin;
 
     result->input.class = class;
     result->input.score = scan->score;
@@ -246,6 +247,7 @@ static enum nacre_status judge(const struct nacre_policy *policy,
                    worst ? worst->where : "");
     if (action != NACRE_ON_INPUT_BLOCK)
         return NACRE_OK;
+    is_stdin = strcmp(worst->where, "stdin") == 0;
     if (said.line == 0)
         denial.place = policy->input.mode_place;
     (void)snprintf(denial.rule, sizeof(denial.rule), "%s",
@@ -253,9 +255,10 @@ static enum nacre_status judge(const struct nacre_policy *policy,
                    : attack       ? NACRE_GUARD_RULE_ATTACK
                                   : NACRE_GUARD_RULE_SUSPECT);
     (void)snprintf(denial.text, sizeof(denial.text),
-                   "%s like an attack: %s (a score of %u, %u rule%s found)",
-                   strcmp(worst->where, "stdin") == 0 ? "stdin looks"
-                                                      : "the arguments look",
+                   "%s %s: %s (a score of %u, %u rule%s found)",
+                   is_stdin ? "stdin" : "the arguments",
+                   attack ? is_stdin ? "looks like an attack" : "look like an attack"
+                          : is_stdin ? "is suspect" : "are suspect",
                    worst->rule, scan->score, scan->hit_count,
                    scan->hit_count == 1 ? "" : "s");
     (void)snprintf(denial.fix, sizeof(denial.fix),

@@ -195,6 +195,7 @@ static enum nacre_status open_secrets(struct nacre_engine *engine,
                                                 result, err);
 
     record->request = &secrets->request;
+    record->tool_name = run_secrets_tool_name(secrets, record->tool_name);
     if (status != NACRE_OK)
         return status;
     /* What the secrets' variables are called is the request's to say, and judged, too. */

@@ -152,6 +152,11 @@ static enum nacre_status deny_names(struct run_secrets *secrets,
     return status;
 }
 
+const char *run_secrets_tool_name(const struct run_secrets *secrets, const char *name)
+{
+    return secrets->set && find_value(secrets->set, name) ? "[redacted]" : name;
+}
+
 /* ---- handing over ---- */
 
 static bool is_named_alike(const char *a, const char *b)

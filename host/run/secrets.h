@@ -26,6 +26,9 @@ NACRE_MUST_CHECK enum nacre_status run_secrets_open(struct nacre_engine *engine,
                                                     struct run_secrets *secrets,
                                                     struct nacre_result *result,
                                                     struct nacre_error *err);
+
+/* What the tool is called in records: not by its own name where that holds a value. */
+const char *run_secrets_tool_name(const struct run_secrets *secrets, const char *name);
 void run_secrets_clear(struct run_secrets *secrets); /* wipes */
 
 #endif

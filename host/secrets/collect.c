@@ -112,19 +112,20 @@ static enum nacre_status find_granted(const struct collect *collect, const char 
                                       struct nacre_error *err)
 {
     const struct vault_entry *entry = vault_find(collect->vault, name);
-    char policy[NACRE_SHOWN];
+    const struct nacre_secret_asker *asker = collect->asker;
+    char policy[NACRE_SHOWN], tool[NACRE_SHOWN];
 
     if (!entry)
         return nacre_fail(err, NACRE_ERR_NOT_FOUND,
                           "there is no secret %s; nacre secret set %s makes one", name,
                           name);
-    if (!secret_is_granted(entry->grants, collect->asker))
+    if (!secret_is_granted(entry->grants, asker))
         return nacre_fail(err, NACRE_ERR_DENIED,
                           "the secret %s is not granted to this run: neither to its "
-                          "policy %s, nor to its agent or its tool", name,
-                          nacre_text_shown(policy, collect->asker->policy
-                                                       ? collect->asker->policy
-                                                       : ""));
+                          "policy %s, nor to its agent or its tool%s%s", name,
+                          nacre_text_shown(policy, asker->policy ? asker->policy : ""),
+                          asker->tool ? " " : "",
+                          nacre_text_shown(tool, asker->tool ? asker->tool : ""));
     *ret_entry = entry;
     return NACRE_OK;
 }

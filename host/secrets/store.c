@@ -77,14 +77,28 @@ static enum nacre_status write_all(int fd, const char *name, const char *bytes,
     return NACRE_OK;
 }
 
-enum nacre_status store_replace(int dir_fd, const char *name, const void *bytes,
+/* What a file is to become, beside it. */
+static void name_fresh(const char *name, char ret_fresh[NAME_MAX_BYTES])
+{
+    (void)snprintf(ret_fresh, NAME_MAX_BYTES, ".%s.new", name);
+}
+
+void store_drop(int dir_fd, const char *name)
+{
+    char fresh[NAME_MAX_BYTES];
+
+    name_fresh(name, fresh);
+    (void)unlinkat(dir_fd, fresh, 0);
+}
+
+enum nacre_status store_prepare(int dir_fd, const char *name, const void *bytes,
                                 size_t count, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     char fresh[NAME_MAX_BYTES];
     enum nacre_status status;
 
-    (void)snprintf(fresh, sizeof(fresh), ".%s.new", name);
+    name_fresh(name, fresh);
     /* Of one who was stopped in the middle. */
     if (unlinkat(dir_fd, fresh, 0) < 0 && errno != ENOENT)
         return nacre_fail(err, NACRE_ERR_IO, "cannot remove %s", fresh);
@@ -93,15 +107,32 @@ enum nacre_status store_replace(int dir_fd, const char *name, const void *bytes,
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot make %s", fresh);
     status = write_all(fd, name, bytes, count, err);
-    if (status == NACRE_OK && renameat(dir_fd, fresh, dir_fd, name) < 0)
-        status = nacre_fail(err, NACRE_ERR_IO, "cannot replace %s", name);
-    if (status != NACRE_OK) {
-        (void)unlinkat(dir_fd, fresh, 0);
-        return status;
+    if (status != NACRE_OK)
+        store_drop(dir_fd, name);
+    return status;
+}
+
+enum nacre_status store_commit(int dir_fd, const char *name, struct nacre_error *err)
+{
+    char fresh[NAME_MAX_BYTES];
+
+    name_fresh(name, fresh);
+    if (renameat(dir_fd, fresh, dir_fd, name) < 0) {
+        (void)nacre_fail(err, NACRE_ERR_IO, "cannot replace %s", name);
+        store_drop(dir_fd, name);
+        return err->status;
     }
     if (fsync(dir_fd) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot write the directory of %s", name);
     return NACRE_OK;
+}
+
+enum nacre_status store_replace(int dir_fd, const char *name, const void *bytes,
+                                size_t count, struct nacre_error *err)
+{
+    enum nacre_status status = store_prepare(dir_fd, name, bytes, count, err);
+
+    return status == NACRE_OK ? store_commit(dir_fd, name, err) : status;
 }
 
 enum nacre_status store_append(int dir_fd, const char *name, const void *bytes,
@@ -125,6 +156,9 @@ enum nacre_status store_lock(int dir_fd, const char *name, int *ret_fd,
     uint64_t deadline_ns = nacre_clock_ns() + LOCK_MS * NACRE_NS_PER_MS;
     struct timespec pause = { .tv_nsec = 50000 };
 
+    /* Where nothing can be written it may still be read; a lock is had by any fd. */
+    if (fd < 0 && errno == EROFS)
+        fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot open %s", name);
     /* By the open file, not by the process: it keeps threads apart, too. */

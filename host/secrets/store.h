@@ -22,6 +22,15 @@ NACRE_MUST_CHECK enum nacre_status store_replace(int dir_fd, const char *name,
                                                  const void *bytes, size_t count,
                                                  struct nacre_error *err);
 
+/* The same in two steps, for two files that change together: all that is likely to fail
+ * fails in the first, and leaves nothing.  What was prepared is committed or dropped. */
+NACRE_MUST_CHECK enum nacre_status store_prepare(int dir_fd, const char *name,
+                                                 const void *bytes, size_t count,
+                                                 struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status store_commit(int dir_fd, const char *name,
+                                                struct nacre_error *err);
+void store_drop(int dir_fd, const char *name);
+
 /* At the end of a file, which is made where there is none; others may have it open. */
 NACRE_MUST_CHECK enum nacre_status store_append(int dir_fd, const char *name,
                                                 const void *bytes, size_t count,

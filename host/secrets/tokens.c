@@ -210,7 +210,9 @@ enum nacre_status tokens_save(struct nacre_vault *vault, struct tokens *tokens,
     for (size_t i = 0; i < tokens->count; i++)
         if (!token_code(vault, &tokens->items[i], &tokens->items[i].code))
             return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for tokens");
-    return write_file(vault->state_fd, tokens, err);
+    if (write_file(vault->state_fd, tokens, err) != NACRE_OK)
+        return nacre_fail_context(err, vault->state_dir);
+    return NACRE_OK;
 }
 
 struct unwanted {
@@ -245,9 +247,10 @@ enum nacre_status tokens_drop(struct nacre_vault *vault, struct tokens *tokens,
         if (!keep_wanted(&tokens->items[i], &unwanted))
             status = nacre_buf_add(&digests, tokens->items[i].digest.bytes,
                                    NACRE_DIGEST_BYTES, err);
-    if (status == NACRE_OK && digests.size > 0)
-        status = store_append(vault->state_fd, NACRE_TOKENS_REVOKED, digests.bytes,
-                              digests.size, err);
+    if (status == NACRE_OK && digests.size > 0 &&
+        store_append(vault->state_fd, NACRE_TOKENS_REVOKED, digests.bytes, digests.size,
+                     err) != NACRE_OK)
+        status = nacre_fail_context(err, vault->state_dir);
     if (status == NACRE_OK)
         *ret_dropped = filter(tokens, keep_wanted, &unwanted);
     return status;

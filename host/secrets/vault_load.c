@@ -47,7 +47,8 @@ static void take_key(struct vault_private *private, int which)
 
 /* ---- the record ---- */
 
-static enum nacre_status record_write(struct nacre_vault *vault, struct nacre_error *err)
+static enum nacre_status record_prepare(struct nacre_vault *vault,
+                                        struct nacre_error *err)
 {
     NACRE_AUTO(writer_clear) struct writer writer = { .buf = NACRE_BUF(RECORD_BYTES) };
     struct nacre_digest code;
@@ -64,8 +65,24 @@ static enum nacre_status record_write(struct nacre_vault *vault, struct nacre_er
         *err = writer.err;
         return err->status;
     }
-    return store_replace(vault->key_place.dir_fd, vault->record_name, writer.buf.bytes,
-                         writer.buf.size, err);
+    if (store_prepare(vault->key_place.dir_fd, vault->record_name, writer.buf.bytes,
+                      writer.buf.size, err) != NACRE_OK)
+        return nacre_fail_context(err, vault->key_dir);
+    return NACRE_OK;
+}
+
+static enum nacre_status record_commit(struct nacre_vault *vault, struct nacre_error *err)
+{
+    if (store_commit(vault->key_place.dir_fd, vault->record_name, err) != NACRE_OK)
+        return nacre_fail_context(err, vault->key_dir);
+    return NACRE_OK;
+}
+
+static enum nacre_status record_write(struct nacre_vault *vault, struct nacre_error *err)
+{
+    enum nacre_status status = record_prepare(vault, err);
+
+    return status == NACRE_OK ? record_commit(vault, err) : status;
 }
 
 static bool record_holds(const uint8_t record_key[SEAL_KEY], const char *bytes)
@@ -242,11 +259,19 @@ static enum nacre_status load(struct nacre_vault *vault, bool accepts,
     return status;
 }
 
+static enum nacre_status take_lock(struct nacre_vault *vault, int *ret_lock,
+                                   struct nacre_error *err)
+{
+    if (store_lock(vault->state_fd, VAULT_LOCK, ret_lock, err) != NACRE_OK)
+        return nacre_fail_context(err, vault->state_dir);
+    return NACRE_OK;
+}
+
 enum nacre_status vault_begin(struct nacre_vault *vault, int *ret_lock,
                               struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
-    enum nacre_status status = store_lock(vault->state_fd, VAULT_LOCK, &lock, err);
+    enum nacre_status status = take_lock(vault, &lock, err);
 
     if (status == NACRE_OK)
         status = load(vault, false, err);
@@ -259,7 +284,7 @@ enum nacre_status vault_begin(struct nacre_vault *vault, int *ret_lock,
 enum nacre_status vault_accept(struct nacre_vault *vault, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
-    enum nacre_status status = store_lock(vault->state_fd, VAULT_LOCK, &lock, err);
+    enum nacre_status status = take_lock(vault, &lock, err);
 
     return status == NACRE_OK ? load(vault, true, err) : status;
 }
@@ -290,10 +315,17 @@ enum nacre_status vault_save(struct nacre_vault *vault, struct nacre_error *err)
     vault->content.generation++;
     status = vault_encode(&vault->content, private->seal_key, private->key_id,
                           private->token_key, &bytes, err);
+    /* A directory of keys that can't be written to is found out before the vault has
+     * changed. */
     if (status == NACRE_OK)
-        status = store_replace(vault->state_fd, VAULT_NAME, bytes.bytes, bytes.size, err);
+        status = record_prepare(vault, err);
+    if (status == NACRE_OK && store_replace(vault->state_fd, VAULT_NAME, bytes.bytes,
+                                            bytes.size, err) != NACRE_OK) {
+        store_drop(vault->key_place.dir_fd, vault->record_name);
+        status = nacre_fail_context(err, vault->state_dir);
+    }
     nacre_buf_clear(&bytes);
-    return status == NACRE_OK ? record_write(vault, err) : status;
+    return status == NACRE_OK ? record_commit(vault, err) : status;
 }
 
 /* Opens with the key in use, seals with that of `next`. */

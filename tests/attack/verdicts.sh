@@ -152,6 +152,27 @@ N35_where_a_token_is_held() {
   options=()
 }
 
+# What is refused as a whole reaches nothing, whatever its list of hosts says.
+N35_where_nothing_runs() {
+  local level url=http://api.example.com/
+  ssrf='dns_pinning: false' both allowlist api.example.com
+  for level in "${levels[@]}"; do says "$level" denied "$url"; done
+  run explain --policy native.yaml --host "$url"
+  expect_out_has "nothing runs: dns_pinning: false with mode allowlist"
+  expect_out_has "ssrf_protection.dns_pinning (native.yaml:11:"
+  expect_out_has "flip  set it to true"
+  secrets='injection: host-boundary' both allowlist api.example.com
+  options=(--waive nonsense)
+  says native denied "$url"
+  options=()
+  # Granted to no policy or agent; to which tool is not asked.
+  printf 'value-of-the-key' >value
+  run secret set LONELY --file value --host api.example.com
+  expect_status 0
+  run explain --policy native.yaml --secret LONELY --host "$url"
+  expect_out_has "; but the secret LONELY is not granted to this run"
+}
+
 # denial KEY...: of the run's first denial.
 denial() {
   python3 -c '

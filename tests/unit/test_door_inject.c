@@ -165,6 +165,25 @@ static void a_secret_goes_to_its_hosts_over_https_alone(void **state)
     }
 }
 
+static void a_refusal_names_the_hosts_and_ports_it_is_bound_to(void **state)
+{
+    struct nacre_egress_host bound[] = { { .name = host_name, .port = 8443 },
+                                         { .name = below_name, .below = true } };
+    struct nacre_egress_secret *rule = &rules[0], before = *rule;
+    struct door_target to = { &door, "api.example.com", 443, true };
+    struct nacre_egress_verdict verdict = { 0 };
+    struct door_locked out = { 0 };
+
+    (void)state;
+    rule->hosts = bound;
+    rule->host_count = 2;
+    assert_int_equal(door_inject(&to, DOOR_IN_HEADER, "{{secret:KEY}}", 14, &out,
+                                 &verdict), NACRE_HTTP_DENIED);
+    *rule = before;
+    assert_non_null(strstr(verdict.text, "bound to api.example.com:8443, *.example.org "
+                                         "and may not go to api.example.com:443"));
+}
+
 static void basic_is_opened_filled_and_closed(void **state)
 {
     struct door_locked asked = { 0 }, out = { 0 }, inside = { 0 };
@@ -247,6 +266,7 @@ int main(void)
         cmocka_unit_test(what_stands_for_a_secret_is_replaced),
         cmocka_unit_test(what_stands_for_no_secret_is_refused),
         cmocka_unit_test(a_secret_goes_to_its_hosts_over_https_alone),
+        cmocka_unit_test(a_refusal_names_the_hosts_and_ports_it_is_bound_to),
         cmocka_unit_test(basic_is_opened_filled_and_closed),
         cmocka_unit_test(an_authorization_that_names_none_stays_as_it_is),
         cmocka_unit_test(a_revoked_token_is_refused_from_then_on),

@@ -354,6 +354,33 @@ static void a_record_that_is_gone_or_altered_is_missed(void **state)
     nacre_buf_clear(&buf);
 }
 
+/* A directory in the way of the file that is made first: also root's write fails. */
+static void a_write_that_fails_in_either_directory_changed_nothing(void **state)
+{
+    static const char *const ways[][2] = {
+        { "mkdir \"keys/.$(cd keys && ls *.newest).new\"", "keys" },
+        { "mkdir state/.vault.new", "state" },
+    };
+    NACRE_AUTO(nacre_vault_guard) struct nacre_vault *vault = NULL;
+
+    (void)state;
+    set("alpha", VALUE);
+    vault = opened();
+    for (size_t i = 0; i < NACRE_COUNT(ways); i++) {
+        scene_shell(ways[i][0]);
+        assert_int_equal(nacre_vault_set(vault, "alpha", "another", 7, &err),
+                         NACRE_ERR_IO);
+        assert_memory_equal(err.text, ways[i][1], strlen(ways[i][1]));
+        /* Read while it is still in the way. */
+        assert_true(holds("alpha", VALUE));
+        scene_shell("rmdir keys/.*.new state/.*.new 2>/dev/null; "
+                    "test -z \"$(ls -d keys/.*.new state/.*.new 2>/dev/null)\"");
+        assert_true(holds("alpha", VALUE));
+    }
+    set("alpha", "another");
+    assert_true(holds("alpha", "another"));
+}
+
 /* The same key, the same name: only the vault's id tells them apart. */
 static void an_entry_of_another_vault_or_another_name_is_refused(void **state)
 {
@@ -639,6 +666,7 @@ int main(void)
         EACH(an_older_vault_is_refused_until_it_is_accepted),
         EACH(a_vault_that_is_gone_is_missed),
         EACH(a_record_that_is_gone_or_altered_is_missed),
+        EACH(a_write_that_fails_in_either_directory_changed_nothing),
         EACH(an_entry_of_another_vault_or_another_name_is_refused),
         EACH(another_key_is_told_from_damage),
         EACH(files_that_others_may_touch_are_refused),

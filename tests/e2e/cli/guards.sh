@@ -82,7 +82,7 @@ input=doubt run run --policy strict.yaml cat.wat
 expect_status 126
 input=doubt run run --policy tight.yaml cat.wat
 expect_status 126
-expect_err_has "tight.yaml:7:23: "
+expect_err_has "tight.yaml:7:23: stdin is suspect: ignore-instructions"
 input=doubt run run --policy open.yaml cat.wat
 expect_status 0
 expect_err ""

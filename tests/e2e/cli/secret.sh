@@ -116,6 +116,36 @@ expect_status 125
 expect_err_has "vault is open to other users (mode 0644)"
 chmod 600 "$state/vault"
 
+# On a disk that can't be written to it is read; what fails names the place, and changed
+# nothing.
+if unshare -rm true 2>/dev/null; then
+  # read_only DIR WORD...: nacre, with DIR so.
+  read_only() {
+    NACRE=$scratch/read-only run "$@"
+  }
+  cat >"$scratch/read-only" <<EOF
+#!/bin/sh
+exec unshare -rm sh -c 'mount --bind "\$0" "\$0" && mount -o remount,bind,ro "\$0" &&
+  exec "$NACRE" "\$@"' "\$@"
+EOF
+  chmod +x "$scratch/read-only"
+  for place in "$state" "$keys"; do
+    read_only "$place" secret set new --file value.txt
+    expect_status 125
+    expect_err_has "nacre: $place: cannot "
+    expect_err_has "Read-only file system"
+    read_only "$place" secret list
+    expect_status 0
+    expect_out_has github
+    expect_out_lacks new
+    run secret list
+    expect_out_lacks new
+  done
+  read_only "$state" secret token github --scope session:s
+  expect_status 125
+  expect_err_has "nacre: $state: cannot "
+fi
+
 # ---- runs ----
 
 policy() { # INJECTION [LEVEL]
@@ -165,7 +195,8 @@ expect_err "nacre: there is no secret nobody; nacre secret set nobody makes one"
 sed -i 's/name: tested/name: other/' tested-environment.yaml
 run run --policy ./tested-environment.yaml --secret github -- true
 expect_status 126
-expect_err_has "tested-environment.yaml:10:5: the secret github is not granted to this run"
+expect_err_has "tested-environment.yaml:10:5: the secret github is not granted to this run: neither \
+to its policy other, nor to its agent or its tool true"
 expect_err_has "fix: nacre secret grant github --to 'policy:other'"
 run run --json --policy ./tested-environment.yaml --token github -- true
 expect_status 126
@@ -230,6 +261,13 @@ for option in --session --agent; do
   expect_err_has "request.${option#--}: it holds the value of the secret github"
   ! grep -qF "$value" "$scratch/err" || fail "a value in what is told"
 done
+
+# A command's is recorded without it.
+run run --policy ./tested-environment.yaml --secret github -- "$value"
+expect_status 127
+expect_err_lacks "$value"
+run audit tail --json -n 1
+expect_out_has '"tool":{"name":"[redacted]"'
 
 [[ $(grep -c '"secrets":\["github"\]' "$state/audit.jsonl") -ge 8 ]] ||
   fail "expected the names of secrets in the audit log"
