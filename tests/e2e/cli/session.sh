@@ -285,6 +285,26 @@ run exec "${with[@]}" --session work 'echo after'
 expect_out "after"
 rm -f go started
 
+# ---- a limit is told by the name that its file has for it ----
+
+cat >limits.yml <<EOF2
+sandbox:
+  enabled: false
+  timeout: 1
+  logging: {max_output_size: 4}
+EOF2
+run exec --config limits.yml 'sleep 60'
+expect_status 124
+expect_err_has "nacre: timed out after 1000 ms (sandbox.timeout, limits.yml:3:12)"
+expect_err_has "nacre: fix: raise sandbox.timeout"
+run exec --config limits.yml --timeout-ms 500 'sleep 60'
+expect_status 124
+expect_err_has "nacre: timed out after 500 ms (--timeout-ms)"
+run exec --config limits.yml 'echo 12345'
+expect_status 153
+expect_err_has "(sandbox.logging.max_output_size, limits.yml:4:30)"
+expect_err_has "nacre: fix: raise sandbox.logging.max_output_size"
+
 # ---- the end of one that has no sandbox ----
 
 run session end never-heard-of
