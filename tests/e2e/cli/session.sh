@@ -347,6 +347,15 @@ media/inbound/photo-2.png
 media/inbound/_odd_name"
 [[ $(cat "$work_box/media/inbound/photo-2.png") == pixels ]] || fail "not what was put"
 ln -s photo.png link.png
+# All of them, or none.
+before=$(find "$boxes" | sort)
+run session put "${with[@]}" --session work photo.png missing.png
+expect_status 127
+expect_err "nacre: there is no file 'missing.png'"
+expect_out ""
+run session put "${with[@]}" --session never-put photo.png .
+expect_status 125
+[[ $(find "$boxes" | sort) == "$before" ]] || fail "one of two was put"
 run session put "${with[@]}" --session work link.png
 expect_status 126
 expect_err "nacre: 'link.png' is a link: name the file itself"
