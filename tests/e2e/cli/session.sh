@@ -152,7 +152,7 @@ expect_err_has "--elevated is denied: shut by tools.elevated.allowFrom"
 config all none "" 'tools: { elevated: { enabled: false, allowFrom: { chat: ["me"] } } },'
 run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out'
 expect_status 126
-expect_err_has "tools.elevated.enabled (6:33)"
+expect_err_has "tools.elevated.enabled (c.json5:6:33)"
 expect_err_lacks "allowFrom"
 config all none "" 'tools: { elevated: { allowFrom: { chat: ["me"] } } },'
 run exec "${with[@]}" --session work --elevated --sender chat:you 'echo out'
@@ -219,6 +219,10 @@ printf 'approvals: {wait_ms: 100, require: [Bash]}\n' >"$HOME/.config/nacre/host
 run exec "${with[@]}" 'echo marked'
 expect_status 126
 expect_err_has "waits for a person's word"
+# As the tool process starts it: in the background it is the same command.
+run exec "${with[@]}" --out-of-turn 'echo marked'
+expect_status 126
+expect_err_has "process waits for a person's word: host.yaml marks it"
 printf 'approvals: {wait_ms: 100}\n' >"$HOME/.config/nacre/host.yaml"
 echo "{ agents: { defaults: { workspace: '$scratch/agent' } } }" >silent.json5
 run exec --config silent.json5 'echo silent'
