@@ -123,6 +123,22 @@ static enum nacre_status judge_death(const struct dk_box *box, uint64_t kills_be
     return NACRE_OK;
 }
 
+/* gVisor keeps nobody from killing pid 1 of its own user: then that was the guest's end,
+ * and not the host's failure. */
+static enum nacre_status judge_init(struct dk_box *box, enum nacre_status status,
+                                    struct nacre_result *result)
+{
+    if (status != NACRE_ERR_IO || !dk_box_is_gvisor(box) ||
+        !nt_box_died(dk_box_commands(box)))
+        return status;
+    result->outcome = NACRE_OUTCOME_KILLED;
+    result->signal = SIGKILL;
+    (void)snprintf(result->reason, sizeof(result->reason),
+                   "init is gone, and with it the sandbox: in gVisor a command can kill "
+                   "it");
+    return NACRE_OK;
+}
+
 /* A machine that ends under a command: how, and whether it was for memory. */
 static enum nacre_status judge_machine(const struct dk_box *box, enum nacre_status status,
                                        struct nacre_result *result,
@@ -163,6 +179,7 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
     status = judge_machine(box, status, result, err);
     if (box->group)
         status = judge_death(box, kills, status, result);
+    status = judge_init(box, status, result);
     (void)pthread_mutex_unlock(&box->turn);
     return status;
 }

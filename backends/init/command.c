@@ -494,7 +494,7 @@ void command_sole_settle(struct command *command, struct sandbox *sandbox,
 void command_cleared(struct command *command)
 {
     command->exit = (struct init_exit){
-        .how = command->ordered != INIT_HOW_NONE ? command->ordered : INIT_HOW_KILLED,
+        .how = command->ordered != INIT_HOW_NONE ? command->ordered : INIT_HOW_SIGNALLED,
         .status = SIGKILL,
     };
     command->shepherd = 0;

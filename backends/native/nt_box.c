@@ -39,6 +39,18 @@ void nt_box_break(struct nt_box *box, const char *format, ...)
         nt_run_poke(run);
 }
 
+void nt_box_lost(struct nt_box *box)
+{
+    /* Whether the command had begun can't be told: it may have killed who tells it. */
+    box->died |= box->runs && !atomic_load(&box->spent);
+    nt_box_break(box, "init is gone: it died, or was killed");
+}
+
+bool nt_box_died(const struct nt_box *box)
+{
+    return box->died;
+}
+
 static void clear_answers(struct nt_box *box)
 {
     for (size_t i = 0; i < box->answer_count; i++) {

@@ -109,6 +109,9 @@ NACRE_MUST_CHECK enum nacre_status nt_box_run(struct nt_box *box,
  * or a channel that broke: only the sandbox as a whole can be ended now. */
 bool nt_box_is_spent(const struct nt_box *box);
 
+/* Spent, because init was suddenly gone while a command ran? */
+bool nt_box_died(const struct nt_box *box);
+
 /* To be called at least every second by whoever keeps the box warm.  False: it is
  * spent. */
 bool nt_box_beat(struct nt_box *box);

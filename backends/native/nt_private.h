@@ -63,6 +63,7 @@ struct nt_box {
 
     _Atomic bool spent;
     bool failed; /* by init's own word (FAILED) */
+    bool died;   /* without one, while a command ran; set before `spent` */
     char why[400];
 
     struct frame_reader reader;
@@ -71,6 +72,8 @@ struct nt_box {
 /* Spends the box, for the first reason that is given, and wakes everybody. */
 void nt_box_break(struct nt_box *box, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same for an init that is gone. */
+void nt_box_lost(struct nt_box *box);
 void nt_run_poke(struct nt_run *run);
 
 /* What comes from init: nt_frames.c.  Judges a frame and does what it says. */

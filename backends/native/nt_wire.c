@@ -158,7 +158,7 @@ bool nt_wire_read(struct nt_box *box)
     if (got < 0 && errno != EAGAIN && errno != ECONNRESET)
         nt_box_break(box, "the channel broke: %s", strerrordesc_np(errno));
     else
-        nt_box_break(box, "init is gone: it died, or was killed");
+        nt_box_lost(box);
     return false;
 }
 

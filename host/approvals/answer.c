@@ -30,11 +30,12 @@ struct nacre_digest approval_call(const struct nacre_approval_ask *ask)
     struct nacre_hasher hasher;
 
     nacre_hash_init(&hasher);
-    nacre_hash_add_text(&hasher, "nacre approval call 1");
+    nacre_hash_add_text(&hasher, "nacre approval call 2");
     nacre_hash_add_text(&hasher, ask->tool);
     nacre_hash_add_text(&hasher, ask->arguments);
     nacre_hash_add_text(&hasher, ask->directory);
     nacre_hash_add(&hasher, ask->digest.bytes, sizeof(ask->digest.bytes));
+    nacre_hash_add_u64(&hasher, ask->unsandboxed);
     nacre_hash_add_text(&hasher, ask->session);
     nacre_hash_add_text(&hasher, ask->agent);
     return nacre_hash_end(&hasher);

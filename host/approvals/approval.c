@@ -59,8 +59,9 @@ static enum nacre_status take(const struct asking *asking,
 
     if (!nacre_digest_equal(&answer->call, &asking->call)) {
         say(ret_approval, NACRE_APPROVAL_CHANGED, approver,
-            "the approval is for another call: tool, arguments, directory, module and "
-            "session have to be the same; ask again for this one");
+            "the approval is for another call: tool, arguments, directory, module, "
+            "session and whether there is a sandbox have to be the same; ask again for "
+            "this one");
         return NACRE_OK;
     }
     if (answer->expires_ms <= nacre_clock_wall_ms()) {

@@ -30,9 +30,10 @@ static int request_fd(const struct nacre_approval_ask *ask, struct nacre_error *
 {
     char digest[NACRE_HEX];
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "tool", ask->tool, "arguments",
+        "{s:s, s:s, s:s, s:s, s:b, s:s, s:o, s:o, s:o}", "tool", ask->tool, "arguments",
         ask->arguments, "directory", ask->directory, "digest",
-        nacre_digest_hex(&ask->digest, digest), "reason", ask->reason, "session",
+        nacre_digest_hex(&ask->digest, digest), "unsandboxed", (int)ask->unsandboxed,
+        "reason", ask->reason, "session",
         text_or_null(ask->session), "agent", text_or_null(ask->agent), "caller",
         text_or_null(ask->caller));
     NACRE_AUTO(nacre_fd_guard) int fd = memfd_create("approval", MFD_CLOEXEC);

@@ -21,6 +21,7 @@ struct block {
 struct reader {
     const char *source, *at, *end;
     int line;
+    bool indented; /* this line, by four or more: no fence, as CommonMark has it */
     struct nacre_error *err;
 };
 
@@ -34,8 +35,11 @@ static bool next_line(struct reader *reader, char ret_line[LINE_MAX_BYTES])
         return false;
     stop = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
     last = stop ? stop : reader->end;
-    while (reader->at < last && strchr(" \t\r", *reader->at))
+    reader->indented = last - reader->at >= 4 && strncmp(reader->at, "    ", 4) == 0;
+    while (reader->at < last && strchr(" \t\r", *reader->at)) {
+        reader->indented |= *reader->at == '\t';
         reader->at++;
+    }
     while (last > reader->at && strchr(" \t\r", last[-1]))
         last--;
     length = (size_t)(last - reader->at);
@@ -115,12 +119,13 @@ static bool read_time(const char *text, uint64_t *ret_ms)
 {
     struct tm time = { 0 };
     const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &time);
+    int day = time.tm_mday;
     time_t seconds;
 
     if (!end || *end || strlen(text) != strlen("2026-12-31T00:00:00Z"))
         return false;
     seconds = timegm(&time);
-    if (seconds < 0)
+    if (seconds < 0 || time.tm_mday != day) /* 31 February would be 3 March */
         return false;
     *ret_ms = (uint64_t)seconds * 1000;
     return true;
@@ -147,23 +152,48 @@ static enum nacre_status judge_block(const struct reader *reader,
     return NACRE_OK;
 }
 
+/* A fence of whatever kind: what it is made of, how many, and if anything follows. */
+struct fence {
+    char mark;
+    size_t count;
+    bool bare;
+};
+
+static struct fence fence_of(const struct reader *reader, const char *line)
+{
+    struct fence fence = { .mark = line[0] };
+    const char marks[] = { line[0], '\0' };
+
+    fence.count = fence.mark == '`' || fence.mark == '~' ? strspn(line, marks) : 0;
+    if (reader->indented || fence.count < strlen(FENCE))
+        return (struct fence){ .count = 0 };
+    fence.bare = line[fence.count] == '\0';
+    return fence;
+}
+
 enum nacre_status soul_judge(const char *source, const char *bytes, size_t count,
                              const char *tool, const struct nacre_digest *arguments,
                              uint64_t now_ms, bool *ret_approved, struct nacre_error *err)
 {
     struct reader reader = { .source = source, .at = bytes, .end = bytes + count,
                              .err = err };
-    bool approved = false, fenced = false;
+    struct fence open = { .count = 0 };
+    bool approved = false;
     char line[LINE_MAX_BYTES];
 
     while (next_line(&reader, line)) {
+        struct fence fence = fence_of(&reader, line);
         struct block block;
         enum nacre_status status;
 
         /* A block that is shown inside another fence is an example, not a word. */
-        if (fenced || strcmp(line, OPENING) != 0) {
-            if (strncmp(line, FENCE, strlen(FENCE)) == 0)
-                fenced = !fenced;
+        if (open.count > 0) {
+            if (fence.bare && fence.mark == open.mark && fence.count >= open.count)
+                open.count = 0;
+            continue;
+        }
+        if (fence.count == 0 || strcmp(line, OPENING) != 0) {
+            open = fence;
             continue;
         }
         status = read_block(&reader, &block);

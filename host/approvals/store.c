@@ -105,10 +105,10 @@ static json_t *request_json(const struct nacre_approval_ask *ask, uint64_t expir
     char digest[NACRE_HEX], bound[NACRE_HEX];
 
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I}", "call",
+        "{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o, s:o, s:o, s:I, s:I}", "call",
         nacre_digest_hex(&call, bound), "tool", ask->tool, "arguments", ask->arguments,
         "directory", ask->directory, "digest", nacre_digest_hex(&ask->digest, digest),
-        "reason", ask->reason, "session", text_or_null(ask->session), "agent",
+        "unsandboxed", (int)ask->unsandboxed, "reason", ask->reason, "session", text_or_null(ask->session), "agent",
         text_or_null(ask->agent), "caller", text_or_null(ask->caller), "asked_ms",
         (json_int_t)nacre_clock_wall_ms(), "expires_ms", (json_int_t)expires_ms);
 }
@@ -140,6 +140,7 @@ static enum nacre_status read_request(int dir_fd, const char *id,
     const char *call, *digest;
     json_int_t asked_ms, expires_ms;
     json_t *session, *agent, *caller;
+    int unsandboxed;
     char name[FILE_NAME];
     enum nacre_status status;
 
@@ -151,17 +152,19 @@ static enum nacre_status read_request(int dir_fd, const char *id,
                             NULL);
     if (!found.json ||
         json_unpack_ex(found.json, NULL, JSON_STRICT,
-                       "{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:I, s:I}", "call",
-                       &call, "tool", &found.ask.tool, "arguments", &found.ask.arguments,
-                       "directory", &found.ask.directory, "digest", &digest, "reason",
-                       &found.ask.reason, "session", &session, "agent", &agent, "caller",
-                       &caller, "asked_ms", &asked_ms, "expires_ms", &expires_ms) != 0 ||
+                       "{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:o, s:o, s:o, s:I, s:I}",
+                       "call", &call, "tool", &found.ask.tool, "arguments",
+                       &found.ask.arguments, "directory", &found.ask.directory, "digest",
+                       &digest, "unsandboxed", &unsandboxed, "reason", &found.ask.reason,
+                       "session", &session, "agent", &agent, "caller", &caller,
+                       "asked_ms", &asked_ms, "expires_ms", &expires_ms) != 0 ||
         !nacre_digest_from_hex(digest, &found.ask.digest) ||
         !nacre_digest_from_hex(call, &found.call)) {
         json_decref(found.json);
         return nacre_fail(err, NACRE_ERR_PARSE, "%s is not a request for an approval",
                           name);
     }
+    found.ask.unsandboxed = unsandboxed;
     found.ask.session = own(json_string_value(session));
     found.ask.agent = own(json_string_value(agent));
     found.ask.caller = own(json_string_value(caller));
@@ -350,6 +353,7 @@ static bool list_one(void *data, const char *id)
     info.tool = request.ask.tool;
     info.arguments = request.ask.arguments;
     info.directory = request.ask.directory;
+    info.unsandboxed = request.ask.unsandboxed;
     info.reason = request.ask.reason;
     info.session = request.ask.session;
     info.agent = request.ask.agent;

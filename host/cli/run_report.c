@@ -231,15 +231,18 @@ void cli_run_print_values(const struct cli_ran *ran)
     json_decref(array);
 }
 
-/* Who set a limit: an option of this call, or a line of the policy. */
+/* Who set a limit: an option of this call, or a line of the policy, by the name that its
+ * file has for it. */
 static void say_limit(const struct cli_ran *ran, const char *key,
                       const struct nacre_limit *limit, const char *what)
 {
-    char place[CLI_PLACE];
+    char place[CLI_PLACE], rule[64], fix[256];
 
-    cli_say("%s (resource_limits.%s, %s)", what, key,
-            cli_place(place, ran->policy, limit->place));
-    cli_say("fix: raise resource_limits.%s in the policy", key);
+    (void)snprintf(rule, sizeof(rule), "resource_limits.%s", key);
+    (void)snprintf(fix, sizeof(fix), "raise spec.%s", rule);
+    nacre_policy_spell(ran->policy, rule, fix, sizeof(fix));
+    cli_say("%s (%s, %s)", what, rule, cli_place(place, ran->policy, limit->place));
+    cli_say("fix: %s", fix);
 }
 
 static void explain_timeout(const struct cli_ran *ran)
@@ -247,9 +250,8 @@ static void explain_timeout(const struct cli_ran *ran)
     const struct nacre_limit *limit = &ran->policy->limits.timeout_ms;
     char what[64];
 
-    if (ran->request->timeout_ms > 0) {
-        cli_say("timed out after %" PRIu64 " ms (--timeout-ms)",
-                ran->request->timeout_ms);
+    if (ran->timeout_ms > 0) {
+        cli_say("timed out after %" PRIu64 " ms (--timeout-ms)", ran->timeout_ms);
         cli_say("fix: give a higher --timeout-ms, up to the policy's %" PRIu64,
                 limit->value);
     } else {

@@ -11,6 +11,7 @@ struct cli_ran {
     const struct nacre_tool *tool;
     const struct nacre_request *request;
     const struct nacre_result *result;
+    uint64_t timeout_ms; /* as the caller gave it; 0: the time is the policy's */
 };
 
 /* The whole result as the --json form; NULL when memory runs out. */

@@ -451,7 +451,8 @@ static enum nacre_status run_it(const struct cli_args *args,
 
 static int finish(const struct cli_args *args, struct run *run)
 {
-    struct cli_ran ran = { run->policy, run->tool, &run->request.request, run->result };
+    struct cli_ran ran = { run->policy, run->tool, &run->request.request, run->result,
+                           args->values[RUN_OPT_TIMEOUT].number };
     int status = nacre_result_exit(run->result);
 
     if (args->json)

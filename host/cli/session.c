@@ -73,8 +73,9 @@ enum nacre_status cli_session_elevate(const struct cli_session *session,
     for (uint32_t i = 0; i < settled->elevated.gate_count && used < sizeof(gates); i++) {
         const struct nacre_gate *gate = &settled->elevated.gates[i];
         int length = gate->place.line > 0
-                         ? snprintf(gates + used, sizeof(gates) - used, "%s%s (%d:%d)",
-                                    i > 0 ? ", " : "", gate->key, gate->place.line,
+                         ? snprintf(gates + used, sizeof(gates) - used, "%s%s (%s:%d:%d)",
+                                    i > 0 ? ", " : "", gate->key,
+                                    settled->config->source, gate->place.line,
                                     gate->place.column)
                          : snprintf(gates + used, sizeof(gates) - used,
                                     "%s%s (not written)", i > 0 ? ", " : "", gate->key);
@@ -177,6 +178,7 @@ static enum nacre_status make_question(const struct cli_session *session,
     nacre_session_request(session->session, settled);
     question->ask = (struct nacre_approval_ask){
         .tool = question->canonical, .arguments = arguments, .caller = request->caller,
+        .also = tool->argv ? "exec" : NULL, /* process starts it, and it is a command */
         .digest = tool->argv ? nacre_hash(arguments, strlen(arguments)) : tool->digest,
         .session = settled->session, .agent = settled->agent,
         .directory = settled->directory   ? settled->directory

@@ -21,11 +21,13 @@ static bool add_json(void *data, const struct nacre_approval_info *info)
 {
     return json_array_append_new(
                data,
-               json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:I, s:I}",
+               json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o, s:o, s:I, "
+                         "s:I}",
                          "id", info->id, "state", info->state, "tool",
                          cli_json_text(info->tool), "arguments",
                          cli_json_text(info->arguments), "directory",
-                         cli_json_text(info->directory), "digest", info->digest, "reason",
+                         cli_json_text(info->directory), "digest", info->digest,
+                         "unsandboxed", (int)info->unsandboxed, "reason",
                          cli_json_text(info->reason), "session",
                          text_or_null(info->session), "agent", text_or_null(info->agent),
                          "caller", text_or_null(info->caller), "asked_ms",
@@ -66,6 +68,8 @@ static bool print_one(void *data, const struct nacre_approval_info *info)
     print_shown("tool", info->tool);
     print_shown("arguments", info->arguments);
     print_shown("directory", info->directory);
+    print_shown("runs", info->unsandboxed ? "on the host, without a sandbox"
+                                          : "in a sandbox");
     print_shown("because", info->reason);
     if (info->session)
         print_shown("session", info->session);

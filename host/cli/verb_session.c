@@ -240,6 +240,15 @@ static enum nacre_status open_session(const struct cli_args *args,
     return status;
 }
 
+static enum nacre_status check_files(const struct cli_args *args, struct nacre_error *err)
+{
+    enum nacre_status status = NACRE_OK;
+
+    for (size_t i = 1; i < args->operand_count && status == NACRE_OK; i++)
+        status = nacre_session_put_check(args->operands[i], err);
+    return status;
+}
+
 /* What is done is told also when a later one fails. */
 static enum nacre_status put_files(const struct cli_args *args,
                                    struct cli_session *session, json_t *files,
@@ -279,8 +288,10 @@ static int put(const struct cli_args *args, struct nacre_engine *engine)
     struct nacre_skills_report skills = { 0 };
     json_t *files = json_array();
     struct nacre_error err;
-    enum nacre_status status = open_session(args, engine, &session, &err);
+    enum nacre_status status = check_files(args, &err);
 
+    if (status == NACRE_OK)
+        status = open_session(args, engine, &session, &err);
     if (status == NACRE_OK && dir->given)
         status = nacre_session_put_skills(session.hold, dir->text, &skills, &err);
     if (status == NACRE_OK && dir->given && !args->json)

@@ -98,6 +98,8 @@ static enum nacre_status read_key(const char *asked, char ret_key[KEY_BYTES_MAX 
     if (length > KEY_BYTES_MAX)
         return nacre_fail(err, NACRE_ERR_USAGE, "a session's key has at most %d bytes",
                           KEY_BYTES_MAX);
+    if (length == 0 && asked && asked[0]) /* or it would be the main session, unasked */
+        return nacre_fail(err, NACRE_ERR_USAGE, "the session's key is blank");
     if (!nacre_text_is_utf8(key, length))
         return nacre_fail(err, NACRE_ERR_USAGE, "the session's key is not UTF-8");
     for (size_t i = 0; i < length; i++)

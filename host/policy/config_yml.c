@@ -131,6 +131,25 @@ static enum nacre_status set_seccomp(const struct nacre_reading *at,
     return nacre_entry_text(at, node, &rule->text, err);
 }
 
+/* "0-1,3": numbers and ranges that go up. */
+static bool is_cpuset(const char *text)
+{
+    unsigned long first, last;
+    char *end;
+
+    do {
+        if (*text < '0' || *text > '9')
+            return false;
+        first = last = strtoul(text, &end, 10);
+        if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+            last = strtoul(end + 1, &end, 10);
+        if (last < first)
+            return false;
+        text = end + 1;
+    } while (*end == ',');
+    return *end == '\0';
+}
+
 /* "0" may stand there as a number. */
 static enum nacre_status set_cpuset(const struct nacre_reading *at,
                                     const struct nacre_node *node, void *target,
@@ -139,10 +158,8 @@ static enum nacre_status set_cpuset(const struct nacre_reading *at,
     struct yml *yml = target;
     struct nacre_rule *rule = &yml->draft.rules.box.container.cpuset;
 
-    if (node->kind != NACRE_NODE_TEXT && node->kind != NACRE_NODE_NUMBER)
-        return nacre_schema_fail_type(at, node, "a list of processors like \"0-1,3\"",
-                                      err);
-    if (node->text[0] == '\0' || node->text[strspn(node->text, "0123456789,-")] != '\0')
+    if ((node->kind != NACRE_NODE_TEXT && node->kind != NACRE_NODE_NUMBER) ||
+        !is_cpuset(node->text))
         return nacre_schema_fail_type(at, node, "a list of processors like \"0-1,3\"",
                                       err);
     rule->place = node->place;
@@ -366,6 +383,7 @@ static enum nacre_status settle_tmpfs(struct yml *yml, struct nacre_error *err)
     struct nacre_place place = yml->tmpfs_size.place.line > 0 ? yml->tmpfs_size.place
                                                              : yml->writable_tmpfs.place;
     char text[64] = "/tmp";
+    enum nacre_status status;
 
     if (place.line == 0)
         return NACRE_OK;
@@ -375,10 +393,13 @@ static enum nacre_status settle_tmpfs(struct yml *yml, struct nacre_error *err)
                                      "sandbox: the mount at /tmp, line %d, wins over the "
                                      "tmpfs there",
                                      box->binds.items[i].place.line);
-    if (yml->writable_tmpfs.place.line > 0 && !yml->writable_tmpfs.on)
-        return nacre_config_note(yml->draft.config, yml->writable_tmpfs.place, false, err,
-                                 "sandbox.writable_tmpfs: without effect, there is "
-                                 "always a small tmpfs at /tmp");
+    if (yml->writable_tmpfs.place.line > 0 && !yml->writable_tmpfs.on) {
+        status = nacre_config_note(yml->draft.config, yml->writable_tmpfs.place, false,
+                                   err, "sandbox.writable_tmpfs: without effect, there "
+                                        "is always a small tmpfs at /tmp");
+        if (status != NACRE_OK || yml->tmpfs_size.place.line == 0)
+            return status;
+    }
     if (yml->tmpfs_size.place.line > 0)
         (void)snprintf(text, sizeof(text), "/tmp:size=%" PRIu64 ",mode=1777",
                        yml->tmpfs_size.value);

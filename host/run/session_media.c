@@ -175,6 +175,13 @@ static enum nacre_status open_source(const char *path, int *ret_fd,
     return NACRE_OK;
 }
 
+enum nacre_status nacre_session_put_check(const char *path, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+
+    return open_source(path, &fd, err);
+}
+
 /* What a killed one left; alone with the right to put, it is nobody's. */
 static void remove_parts(int dir_fd)
 {

@@ -149,6 +149,7 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
         status = is_marked(rules, ask, &marked, err);
     if (status != NACRE_OK)
         return status;
+    ask->unsandboxed = policy->level == NACRE_LEVEL_NONE;
     ask->reason = reason_of(session, policy, ask, marked);
     if (!ask->reason)
         return NACRE_OK;
@@ -240,6 +241,7 @@ enum nacre_status tools_issue_approval(const struct tools_call *call, uint64_t t
         return nacre_fail(err, NACRE_ERR_DENIED,
                           "a command that nacre runs can't answer for a person");
     status = make_question(call, &ask, path, &arguments, err);
+    ask.unsandboxed = call->policy->level == NACRE_LEVEL_NONE;
     return status == NACRE_OK ? nacre_approval_issue(nacre_engine_key_dir(call->engine),
                                                      &ask, ttl_ms, ret_token, err)
                               : status;

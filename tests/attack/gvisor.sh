@@ -175,6 +175,23 @@ L01_memory_ends_the_sandbox_and_is_told() {
   until_true 10 no_containers || fail "left: $(containers)"
 }
 
+D24_what_a_guest_does_to_init_is_its_own_end() {
+  own_scene
+  gvisor timeout_ms=20000
+  local how
+  for how in 'kill -9 1' 'kill -9 -1' 'kill -9 $PPID' 'kill -9 2; kill -9 1'; do
+    boxed --session d24 -- sh -c "$how; sleep 50"
+    # The guest's outcome, never "the host failed".
+    expect_status 137
+    boxed --session d24 -- echo again
+    expect_status 0
+    expect_out again
+  done
+  expect_pairs
+  run keeper --quit
+  until_true 10 no_containers || fail "left: $(containers)"
+}
+
 E05_nothing_is_left_when_nacre_is_killed() {
   own_scene
   gvisor timeout_ms=60000

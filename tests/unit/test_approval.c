@@ -259,6 +259,9 @@ static void a_token_is_good_once_and_for_its_call_alone(void **state)
     other.digest.bytes[0] ^= 1;
     assert_int_equal(get(&options, &other).verdict, NACRE_APPROVAL_CHANGED);
     other = ask;
+    other.unsandboxed = true;
+    assert_int_equal(get(&options, &other).verdict, NACRE_APPROVAL_CHANGED);
+    other = ask;
     other.session = NULL;
     assert_int_equal(get(&options, &other).verdict, NACRE_APPROVAL_CHANGED);
     other = ask;
@@ -366,6 +369,12 @@ static const struct {
             "0000000000000000000000000000000000000000000000000000000000000000", LATE),
       false, 0 },
     { "````md\n" BLOCK("exec", "*", LATE) "````\n", false, 0 },
+    { "````md\n```\n" BLOCK("exec", "*", LATE) "````\n", false, 0 },
+    { "~~~md\n" BLOCK("exec", "*", LATE) "~~~\n", false, 0 },
+    { "~~~\n~~~\n" BLOCK("exec", "*", LATE), true, 0 },
+    { "As in\n\n    " BLOCK("exec", "*", LATE), false, 0 },
+    { "As in\n\n\t" BLOCK("exec", "*", LATE), false, 0 },
+    { "1. so:\n   " BLOCK("exec", "*", LATE), true, 0 },
     { "```nacre-approve-not\ntool: exec\n```\n", false, 0 },
     { "```nacre-approve\ntool: exec\narguments: *\n```\n", false, 4 },
     { "```nacre-approve\ntool: exec\narguments: *\nexpires: " LATE "\n", false, 4 },
@@ -376,6 +385,7 @@ static const struct {
     { BLOCK("exec", "sha256:00", LATE), false, 5 },
     { BLOCK("exec", "*", "2099-01-01"), false, 5 },
     { BLOCK("exec", "*", "never"), false, 5 },
+    { BLOCK("exec", "*", "2099-02-31T00:00:00Z"), false, 5 },
     { BLOCK("exec", "*", LATE) BLOCK("exec", "", LATE), false, 8 },
 };
 

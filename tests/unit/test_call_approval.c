@@ -118,7 +118,8 @@ static void an_approval_is_for_one_workspace(void **state)
     static const char arguments[] = "{\"command\":\"touch here\",\"directory\":\"sub\"}";
     char token[NACRE_APPROVAL_TOKEN], elsewhere[256], work[256];
     struct nacre_approval_ask ask = { .tool = "exec", .arguments = arguments,
-                                      .directory = elsewhere, .reason = "operator" };
+                                      .directory = elsewhere, .unsandboxed = true,
+                                      .reason = "operator" };
     struct nacre_error err;
 
     (void)state;

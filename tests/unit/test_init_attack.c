@@ -148,7 +148,7 @@ static void killing_the_shepherd_gains_nothing(void **state)
         struct owned *command = run_marked(
             owner, "setsid " LONG_SLEEP " & kill -9 $PPID; " LONG_SLEEP);
 
-        owner_assert_exit(command, INIT_HOW_KILLED, SIGKILL);
+        owner_assert_exit(command, INIT_HOW_SIGNALLED, SIGKILL);
         assert_int_equal(count_marked(), 0);
         owner_assert_exit(run_marked(owner, "echo on"), INIT_HOW_EXITED, 0);
         assert_int_equal(owner_close(owner), 0);

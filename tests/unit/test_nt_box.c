@@ -537,11 +537,13 @@ static void the_death_of_init_is_told_with_its_last_words(void **state)
     assert_string_equal(err.text, "init can't go on: the shepherd was killed");
     assert_true(output_is(&result.output, "half"));
     assert_false(nt_box_beat(box));
+    assert_false(nt_box_died(box));
     closed(box);
 
     box = opened(dies, NULL);
     assert_int_equal(run(box, &command), NACRE_ERR_IO);
     assert_non_null(strstr(err.text, "init is gone"));
+    assert_true(nt_box_died(box));
     closed(box);
 }
 

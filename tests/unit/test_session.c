@@ -176,6 +176,7 @@ static void a_session_and_an_agent_that_disagree_are_refused(void **state)
         { NULL, "agent:work:", "agent:ID:NAME" },
         { NULL, "a\nb", "control character" },
         { NULL, "a\x7f", "control character" },
+        { NULL, " \t", "blank" },
         { NULL, "\xff", "not UTF-8" },
     };
     NACRE_AUTO(nacre_config_guard) struct nacre_config *config =

@@ -15,7 +15,8 @@
  * request lies in STATE_DIR/approvals, a file each; the answer comes from outside the
  * model's channel: `nacre approve ID`, an approver command of the operator's, a token
  * that was given in advance, or the operator's SOUL.md.  An approval is for exactly one
- * call with exactly those arguments, that directory and that digest, until it expires.
+ * call with exactly those arguments, that directory and that digest, until it expires; and
+ * one for a sandbox is none for the host.
  */
 struct nacre_approval_ask {
     const char *tool;      /* canonical */
@@ -24,6 +25,7 @@ struct nacre_approval_ask {
     const char *arguments; /* one line of JSON with sorted keys, or a command as it runs */
     const char *directory; /* where it would run */
     struct nacre_digest digest; /* of the module or of the command's words */
+    bool unsandboxed;      /* it would run on the host */
     const char *reason;    /* why a person is asked: "unsandboxed", "manifest" */
     const char *session, *agent, *caller; /* or NULL */
     const char *token;     /* given in advance, or NULL */
@@ -106,6 +108,7 @@ nacre_approval_get(const struct nacre_approval_options *options,
 struct nacre_approval_info {
     char id[NACRE_APPROVAL_ID];
     const char *tool, *arguments, *directory, *reason, *session, *agent, *caller;
+    bool unsandboxed;
     char digest[NACRE_HEX];
     uint64_t asked_ms, expires_ms; /* since 1970 */
     char state[16]; /* waiting, answered (and not yet used), expired */

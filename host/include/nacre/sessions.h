@@ -80,6 +80,9 @@ const char *nacre_session_hold_path(const struct nacre_session_hold *hold);
 #define NACRE_MEDIA_NAME 256
 #define NACRE_MEDIA_BYTES_MAX (UINT64_C(512) << 20)
 
+/* Can `path` be put?  Asked of all before the first is: a wrong name changes nothing. */
+NACRE_MUST_CHECK enum nacre_status nacre_session_put_check(const char *path,
+                                                           struct nacre_error *err);
 /*
  * Copies the regular file `path` to media/inbound, under its own name made safe; where
  * that is taken, with a number: "photo-2.png".  Whole or not at all.  Links are followed

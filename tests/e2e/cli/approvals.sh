@@ -79,6 +79,44 @@ run "${call[@]}" --approval "$token"
 expect_status 126
 expect_err_has "was used before"
 
+# For a sandbox is not for the host: the same command, elevated, is another call.
+cat >c.json5 <<EOF2
+{ agents: { defaults: { sandbox: { mode: "all", workspaceRoot: "$PWD/boxes" } } },
+  tools: { elevated: { enabled: true, allowFrom: { phone: ["1"] } } } }
+EOF2
+elevated=(--sender phone:1 --elevated)
+printf 'approvals: {require: [exec], wait_ms: 200}\n' >"$config/host.yaml"
+run exec --config c.json5 --session s 'echo on the host'
+expect_status 126
+expect_err_has "host.yaml marks it"
+inside=$(sed -n 's/.*nobody answered request \([0-9a-f]*\).*/\1/p' "$scratch/err")
+run approvals
+expect_out_has "runs       in a sandbox"
+run approve "$inside"
+expect_status 0
+run exec --config c.json5 --session s "${elevated[@]}" 'echo on the host'
+expect_status 126
+expect_err_has "it would run outside its sandbox"
+expect_out ""
+outside=$(sed -n 's/.*nobody answered request \([0-9a-f]*\).*/\1/p' "$scratch/err")
+run approvals --json
+expect_out_has '"unsandboxed":true'
+run approve "$outside"
+expect_status 0
+run exec --config c.json5 --session s "${elevated[@]}" 'echo on the host'
+expect_status 0
+expect_out "on the host"
+run tool approve exec --config c.json5 --session s --json-args '{"command": "echo x"}'
+expect_status 0
+token=$(cat "$scratch/out")
+run tool call exec --config c.json5 --session s "${elevated[@]}" --approval "$token" --json-args '{"command": "echo x"}'
+expect_status 126
+expect_err_has "the approval is for another call"
+run tool approve exec --config c.json5 --session s "${elevated[@]}" --json-args '{"command": "echo x"}'
+token=$(cat "$scratch/out")
+run tool call exec --config c.json5 --session s "${elevated[@]}" --approval "$token" --json-args '{"command": "echo x"}'
+expect_status 0
+
 # A command of the operator's.
 printf 'approvals: {require: [ls], command: [/bin/grep, -q, \047"tool":"ls"\047]}\n' \
   >"$config/host.yaml"

@@ -153,7 +153,7 @@ policy brief brief.yaml "timeout_ms: 300"
 run run --policy brief.yaml loop.wat
 expect_status 124
 expect_err_has "nacre: timed out after 300 ms (resource_limits.timeout_ms, brief.yaml:17:17)"
-expect_err_has "nacre: fix: raise resource_limits.timeout_ms"
+expect_err_has "nacre: fix: raise spec.resource_limits.timeout_ms"
 run run --policy brief.yaml --timeout-ms 301 loop.wat
 expect_status 126
 expect_err_has "nacre: denied: brief.yaml:17:17: "

@@ -152,7 +152,7 @@ expect_err_has "--elevated is denied: shut by tools.elevated.allowFrom"
 config all none "" 'tools: { elevated: { enabled: false, allowFrom: { chat: ["me"] } } },'
 run exec "${with[@]}" --session work --elevated --sender chat:me 'echo out'
 expect_status 126
-expect_err_has "tools.elevated.enabled (6:33)"
+expect_err_has "tools.elevated.enabled (c.json5:6:33)"
 expect_err_lacks "allowFrom"
 config all none "" 'tools: { elevated: { allowFrom: { chat: ["me"] } } },'
 run exec "${with[@]}" --session work --elevated --sender chat:you 'echo out'
@@ -219,6 +219,10 @@ printf 'approvals: {wait_ms: 100, require: [Bash]}\n' >"$HOME/.config/nacre/host
 run exec "${with[@]}" 'echo marked'
 expect_status 126
 expect_err_has "waits for a person's word"
+# As the tool process starts it: in the background it is the same command.
+run exec "${with[@]}" --out-of-turn 'echo marked'
+expect_status 126
+expect_err_has "process waits for a person's word: host.yaml marks it"
 printf 'approvals: {wait_ms: 100}\n' >"$HOME/.config/nacre/host.yaml"
 echo "{ agents: { defaults: { workspace: '$scratch/agent' } } }" >silent.json5
 run exec --config silent.json5 'echo silent'
@@ -285,6 +289,26 @@ run exec "${with[@]}" --session work 'echo after'
 expect_out "after"
 rm -f go started
 
+# ---- a limit is told by the name that its file has for it ----
+
+cat >limits.yml <<EOF2
+sandbox:
+  enabled: false
+  timeout: 1
+  logging: {max_output_size: 4}
+EOF2
+run exec --config limits.yml 'sleep 60'
+expect_status 124
+expect_err_has "nacre: timed out after 1000 ms (sandbox.timeout, limits.yml:3:12)"
+expect_err_has "nacre: fix: raise sandbox.timeout"
+run exec --config limits.yml --timeout-ms 500 'sleep 60'
+expect_status 124
+expect_err_has "nacre: timed out after 500 ms (--timeout-ms)"
+run exec --config limits.yml 'echo 12345'
+expect_status 153
+expect_err_has "(sandbox.logging.max_output_size, limits.yml:4:30)"
+expect_err_has "nacre: fix: raise sandbox.logging.max_output_size"
+
 # ---- the end of one that has no sandbox ----
 
 run session end never-heard-of
@@ -327,6 +351,15 @@ media/inbound/photo-2.png
 media/inbound/_odd_name"
 [[ $(cat "$work_box/media/inbound/photo-2.png") == pixels ]] || fail "not what was put"
 ln -s photo.png link.png
+# All of them, or none.
+before=$(find "$boxes" | sort)
+run session put "${with[@]}" --session work photo.png missing.png
+expect_status 127
+expect_err "nacre: there is no file 'missing.png'"
+expect_out ""
+run session put "${with[@]}" --session never-put photo.png .
+expect_status 125
+[[ $(find "$boxes" | sort) == "$before" ]] || fail "one of two was put"
 run session put "${with[@]}" --session work link.png
 expect_status 126
 expect_err "nacre: 'link.png' is a link: name the file itself"
