@@ -415,6 +415,13 @@ none"
   }
   show s
   is "received in its session" "$(received)" 1
+  # So is the secret by its name, for the command that may.
+  net_reset
+  inside --session s --secret key -- \
+    wget -qO - --header "$key_header" 'http://api.example.com/reflect?header=X-Key'
+  expect_status 0
+  expect_out "[redacted:key]"
+  is "received by its name" "$(received)" 1
   show other
   is "received in another" "$(seen_anywhere)" 0
   run secret revoke session:s
