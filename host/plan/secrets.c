@@ -59,7 +59,7 @@ static void injection(struct draft *draft)
                         "can't be withdrawn from a running process");
         WALL(&decision, "in the run's environment; in no argument, label or inspection");
     } else if (how == NACRE_INJECTION_FILE_MOUNT) {
-        WHAT(&decision, "file-mount: read-only files in " NACRE_SECRET_DIR
+        WHAT(&decision, "file-mount: files in " NACRE_SECRET_DIR
                         "; the guest holds the raw value");
         WALL(&decision, draft->walls->secret_files);
         if (is_asked(draft->request->secrets))

@@ -35,7 +35,7 @@ static const struct walls wasm = {
     .network = "no socket import exists; seccomp refuses socket()",
     .door = "a host call to the door's process; no socket import exists, seccomp refuses "
             "socket()",
-    .secret_files = "virtual files of the shim; nothing on disk",
+    .secret_files = "virtual read-only files of the shim; nothing on disk",
     .command = "a wasm guest can't start a process; seccomp refuses fork and exec",
     .deny = "no directory is visible",
     .no_files = "no preopen exists: every path call fails",
@@ -72,7 +72,7 @@ static const struct walls process = {
     .runtime = "nacre's own launcher and init",
     .network = "an empty network namespace",
     .door = "an empty network namespace with a door on loopback",
-    .secret_files = "a tmpfs of the sandbox; nothing on disk",
+    .secret_files = "a tmpfs of the sandbox with files of the guest's; nothing on disk",
     .command = JUDGE_WALL,
     .deny = "no mount; the root is read-only, only /tmp can be written",
     .no_files = "a root of its own, read-only",
@@ -108,7 +108,7 @@ static const struct walls process = {
 #define CONTAINER_WORDS                                                             \
     .network = "network none: the container has loopback alone",                     \
     .door = "network none, with a door on loopback that init carries to the host",   \
-    .secret_files = "a tmpfs of the container, filled by init; nothing on disk",     \
+    .secret_files = "a tmpfs, filled by init with files of the guest's; not on disk", \
     .command = JUDGE_WALL,                                                           \
     .deny = "nothing of the host; the root is read-only, only /tmp can be written",  \
     .no_files = "no bind; read-only root",                                           \
@@ -221,7 +221,8 @@ static const struct walls vm = {
     .runtime = "QEMU in nacre's own image; a registered one is proved from inside",
     .network = "no network device; loopback alone",
     .door = "no network device; a door on loopback that init carries to the host",
-    .secret_files = "a tmpfs of the machine, filled by init; nothing on disk",
+    .secret_files = "a tmpfs of the machine, filled by init with files of the guest's; "
+                    "not on disk",
     .command = JUDGE_WALL,
     .deny = "nothing of the host; the root is read-only, only /tmp can be written",
     .no_files = "no share; read-only root",
