@@ -238,6 +238,7 @@ enum nacre_status audit_reader_next(struct audit_reader *reader, const char **re
                              AUDIT_LINE_MAX);
     if (!newline) {
         reader->torn = held;
+        reader->torn_record = audit_record_is_torn(text, held);
         *ret_text = NULL;
         *ret_count = 0;
         return NACRE_OK;

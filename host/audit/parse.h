@@ -52,6 +52,7 @@ struct audit_reader {
     uint64_t offset;  /* of the next line */
     uint64_t line;    /* number of the line handed out last */
     uint64_t torn;    /* at the end: bytes that have no newline */
+    bool torn_record; /* those could be the beginning of a record */
     char *buffer;     /* private: [used, filled) lies at `offset` in the file */
     size_t used, filled, allocated;
 };

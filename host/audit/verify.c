@@ -163,6 +163,13 @@ static enum nacre_status check_end(const struct verifier *verifier,
                              (unsigned long long)verifier->head.count,
                              verifier->newest_shown,
                              (unsigned long long)verifier->newest.vouched.count);
+    if (verifier->log.torn > 0 && !verifier->log.torn_record)
+        return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path, line, 1,
+                             "the log ends in %llu bytes that are no record of nacre's; "
+                             "the %llu records before them hold; nothing runs until they "
+                             "are taken out",
+                             (unsigned long long)verifier->log.torn,
+                             (unsigned long long)verifier->head.count);
     if (verifier->log.torn > 0)
         return nacre_fail_at(err, NACRE_ERR_PARSE, verifier->path, line, 1,
                              "the last line is torn (%llu bytes), as a crash leaves it; "

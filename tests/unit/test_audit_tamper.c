@@ -115,6 +115,11 @@ static void leave_a_torn_line(struct docs *docs)
     doc_replace(&docs->log, docs->log.size, 0, "{\"v\":1,\"seq\":601,", 17);
 }
 
+static void leave_half_a_line_of_junk(struct docs *docs)
+{
+    doc_replace(&docs->log, docs->log.size, 0, "{\"half", 6);
+}
+
 static void put_in_junk(struct docs *docs)
 {
     doc_replace(&docs->log, docs->log.size, 0, "\x1b[2J\n", 5);
@@ -234,6 +239,7 @@ static const struct {
     { cut_inside_the_last_line, "audit.jsonl", 600, "ends after 599 records" },
     { empty_the_log, "audit.jsonl", 1, "ends after 0 records" },
     { leave_a_torn_line, "audit.jsonl", 601, "the last line is torn (17 bytes)" },
+    { leave_half_a_line_of_junk, "audit.jsonl", 601, "6 bytes that are no record" },
     { put_in_junk, "audit.jsonl", 601, "not a record of nacre's" },
     { put_in_an_endless_line, "audit.jsonl", 601, "a line of over" },
     { alter_a_checkpoint, "audit.jsonl.checkpoints", 4, "not written with the key" },
