@@ -351,6 +351,8 @@ static enum nacre_status settle(const struct cli_args *args,
     run->request.request.agent = run->session.session->agent;
     tool_name(operands, values[RUN_OPT_OUT_OF_TURN].given, name);
     status = cli_session_allow(&run->session, name, err);
+    if (status == NACRE_OK && !operands->module) /* in the background it is still one */
+        status = cli_session_allow(&run->session, "exec", err);
     if (status == NACRE_OK && elevated)
         status = cli_session_elevate(&run->session, err);
     return status;

@@ -172,15 +172,13 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
 
 /* ---- of a call ---- */
 
-/* A command in the background is one that exec would run; so is what is typed to it.  A
- * session's command is asked about when it starts, as the exec that it is. */
+/* A session's command is asked about when it starts, as the exec that it is. */
 static bool is_command(const struct tools_call *call)
 {
     const char *action = json_string_value(json_object_get(call->arguments, "action"));
 
-    return call->entry->native == &native_process && action &&
-           ((strcmp(action, "start") == 0 && !call->asked->session) ||
-            strcmp(action, "write") == 0);
+    return tools_is_command(call) &&
+           !(call->asked->session && strcmp(action, "start") == 0);
 }
 
 /* The host's: "src" or /workspace/src is one place here and another there. */

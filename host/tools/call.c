@@ -60,30 +60,36 @@ static enum nacre_status refuse_denied(struct tools_call *call,
 /* ---- the steps ---- */
 
 /* NACRE_ERR_DENIED: by the session's tool policy. */
-static enum nacre_status judge_name(struct tools_call *call,
+static enum nacre_status judge_tool(const struct tools_call *call, const char *tool,
                                     struct nacre_denial *ret_denial,
                                     struct nacre_error *err)
 {
-    const struct nacre_session *session = call->asked->session;
     struct nacre_answer answer = { 0 };
-    char shown[NACRE_SHOWN];
-    enum nacre_status status;
+    enum nacre_status status = NACRE_OK;
 
-    if (!nacre_tool_canonical(call->asked->tool, call->name) || !call->name[0]) {
-        call->name[0] = '\0';
-        return nacre_fail(err, NACRE_ERR_NOT_FOUND, "there is no tool '%s'",
-                          nacre_text_shown(shown, call->asked->tool));
-    }
-    if (!session)
-        return NACRE_OK;
-    status = nacre_session_tool(session, call->asked->tool, &answer, err);
-    if (status != NACRE_OK || answer.allowed)
+    if (call->asked->session)
+        status = nacre_session_tool(call->asked->session, tool, &answer, err);
+    if (status != NACRE_OK || !call->asked->session || answer.allowed)
         return status;
     *ret_denial = (struct nacre_denial){ .code = "tool-denied", .place = answer.place };
     (void)snprintf(ret_denial->rule, sizeof(ret_denial->rule), "%s", answer.rule);
     (void)snprintf(ret_denial->text, sizeof(ret_denial->text), "%s", answer.text);
     (void)snprintf(ret_denial->fix, sizeof(ret_denial->fix), "%s", answer.fix);
     return nacre_fail(err, NACRE_ERR_DENIED, "%.300s; use another tool", answer.text);
+}
+
+static enum nacre_status judge_name(struct tools_call *call,
+                                    struct nacre_denial *ret_denial,
+                                    struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    if (!nacre_tool_canonical(call->asked->tool, call->name) || !call->name[0]) {
+        call->name[0] = '\0';
+        return nacre_fail(err, NACRE_ERR_NOT_FOUND, "there is no tool '%s'",
+                          nacre_text_shown(shown, call->asked->tool));
+    }
+    return judge_tool(call, call->asked->tool, ret_denial, err);
 }
 
 /* NACRE_ERR_USAGE: they are not what the tool takes. */
@@ -188,6 +194,8 @@ static enum nacre_status judge_call(struct tools_call *call, struct nacre_denial
 {
     enum nacre_status status = read_arguments(call, why);
 
+    if (status == NACRE_OK && tools_is_command(call)) /* who may not exec, may not here */
+        status = judge_tool(call, native_exec.name, denial, why);
     if (status == NACRE_OK)
         status = tools_choose(call, denial, why);
     return status == NACRE_OK ? tools_approve(call, denial, why) : status;

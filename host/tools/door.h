@@ -49,6 +49,11 @@ NACRE_MUST_CHECK enum nacre_status tools_run(struct tools_call *call,
                                              json_t **ret_answer,
                                              struct nacre_error *err);
 
+/* ---- process.c ---- */
+
+/* A command in the background is one that exec would run; so is what is typed to it. */
+bool tools_is_command(const struct tools_call *call);
+
 /* ---- approve.c: a person's word ---- */
 
 /* NACRE_OK: nobody had to be asked, or it was approved.  NACRE_ERR_DENIED: see

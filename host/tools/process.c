@@ -14,6 +14,14 @@
 
 #define READ_BYTES ((size_t)32 << 10)
 
+bool tools_is_command(const struct tools_call *call)
+{
+    const char *action = json_string_value(json_object_get(call->arguments, "action"));
+
+    return call->entry->native == &native_process && action &&
+           (strcmp(action, "start") == 0 || strcmp(action, "write") == 0);
+}
+
 /* ---- the words of the job ---- */
 
 static void add(struct nacre_words *words, const char *word)

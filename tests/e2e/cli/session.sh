@@ -143,6 +143,20 @@ run run "${with[@]}" --session work read.wat # nor a file tool's run
 expect_status 126
 [[ ! -e $boxes && $(records) == 0 ]] || fail "what was refused has a sandbox"
 
+# What process would start is a command: who may not exec, may not by way of it.
+config off none "" 'tools: { deny: ["bash"] },'
+for call in '{"action": "start", "command": "touch started-it"}' \
+  '{"action": "write", "id": "0123456789abcdef", "input": "x"}'; do
+  run tool call process "${with[@]}" --json-args "$call"
+  expect_status 126
+  expect_err "'exec' is denied: tools.deny has 'exec'; use another tool"
+done
+run exec "${with[@]}" --out-of-turn 'touch started-it'
+expect_status 126
+expect_err_has "tool 'exec' is denied by tools.deny"
+run tool call process "${with[@]}" --json-args '{"action": "list"}'
+expect_status 0
+
 # ---- elevation ----
 
 config all none
