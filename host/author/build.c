@@ -203,14 +203,14 @@ static enum nacre_status build_rust(const struct job *job, struct nacre_error *e
     NACRE_AUTO(nacre_words_clear) struct nacre_words words = { 0 };
 
     if (!command_is_there("rustc"))
-        return lack("rustc", "Debian and Ubuntu: apt-get install rustc "
+        return lack("rustc", "Debian 13 and Ubuntu: apt-get install rustc "
                              "libstd-rust-dev-wasm32; or rustup target add wasm32-wasip1",
                     err);
     if (!command_succeeds(empty))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "rustc has no target wasm32-wasip1; Debian and Ubuntu: apt-get "
-                          "install libstd-rust-dev-wasm32; or rustup target add "
-                          "wasm32-wasip1");
+                          "rustc has no target wasm32-wasip1; rustup target add "
+                          "wasm32-wasip1, or with a rustc of 1.78 or later of Debian's "
+                          "or Ubuntu's: apt-get install libstd-rust-dev-wasm32");
     add(&words, "rustc");
     add(&words, "--edition=2021");
     add(&words, "--target=wasm32-wasip1");
