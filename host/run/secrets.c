@@ -50,7 +50,8 @@ static struct nacre_secret_asker asker_of(const struct nacre_policy *policy,
                                           const struct nacre_request *request,
                                           const char *run_id)
 {
-    return (struct nacre_secret_asker){ .policy = policy->name, .tool = tool,
+    return (struct nacre_secret_asker){ .policy = policy->name,
+                                        .tool = request->called ? request->called : tool,
                                         .session = request->session,
                                         .agent = request->agent, .run_id = run_id };
 }

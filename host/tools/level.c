@@ -220,6 +220,7 @@ enum nacre_status tools_choose(struct tools_call *call, struct nacre_denial *ret
 
     *ret_denial = (struct nacre_denial){ 0 };
     call->request = call->asked->request;
+    call->request.called = call->name;
     call->request.input_fd = -1;
     status = call->asked->session
                  ? of_session(call, call->asked->session, ret_denial, err)

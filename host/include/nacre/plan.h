@@ -52,6 +52,8 @@ struct nacre_request {
     uint64_t timeout_ms;  /* 0: the policy's */
     const char *invoke;   /* an export of a reactor, or NULL for _start */
     const char *session, *agent, *caller; /* for audit and for keeping runs apart */
+    const char *called;   /* by which name an agent called the tool: a secret's grant may
+                             be for that; NULL: the tool's own */
     const char *directory; /* where a native command starts; NULL: /workspace when it is
                               there, else / */
     const char *image;     /* of a container; NULL: the policy's, else the default */

@@ -269,6 +269,19 @@ expect_err_lacks "$value"
 run audit tail --json -n 1
 expect_out_has '"tool":{"name":"[redacted]"'
 
+# A grant to a tool is to the name that an agent calls it by.
+printf '%s' of-exec-alone >exec.txt
+run secret set by_exec --file exec.txt --grant tool:exec
+expect_status 0
+run tool call exec --policy ./tested-environment.yaml --secret by_exec=MINE \
+  --json-args '{"command": "printf %s ${#MINE}"}'
+expect_status 0
+expect_out_has 13
+run exec --policy ./tested-environment.yaml --secret by_exec=MINE 'printf %s "${#MINE}"'
+expect_status 126
+expect_err_has "by_exec"
+rm exec.txt
+
 [[ $(grep -c '"secrets":\["github"\]' "$state/audit.jsonl") -ge 8 ]] ||
   fail "expected the names of secrets in the audit log"
 run audit verify
