@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "document.h"
-#include "nacre/advice.h"
 #include "nacre/browser.h"
 #include "nacre/own.h"
 #include "nacre/session.h"
@@ -32,8 +31,7 @@ bool cli_config_recognise(const char *path, enum nacre_dialect *ret_dialect,
                                   err) == NACRE_OK;
 }
 
-static json_t *advice_json(const struct nacre_config *config,
-                           const struct nacre_advice *advice)
+json_t *cli_advice_json(const char *source, const struct nacre_advice *advice)
 {
     json_t *list = json_array();
 
@@ -42,10 +40,9 @@ static json_t *advice_json(const struct nacre_config *config,
         char place[CLI_PLACE];
 
         if (note->place.line > 0)
-            (void)cli_place_of(place, config->source, note->place);
+            (void)cli_place_of(place, source, note->place);
         else
-            (void)nacre_text_show(place, sizeof(place), config->source,
-                                  strlen(config->source));
+            (void)nacre_text_show(place, sizeof(place), source, strlen(source));
         if (json_array_append_new(list, json_pack("{s:o, s:i, s:i, s:b, s:o}", "place",
                                                   cli_json_text(place), "line",
                                                   note->place.line, "column",
@@ -163,6 +160,6 @@ enum nacre_status cli_config_check(struct nacre_engine *engine, const char *path
                            cli_json_text(config->source), "agents",
                            (json_int_t)config->agent_count, "digest",
                            cli_json_digest(&config->digest), "advice",
-                           advice_json(config, &advice), "notes", notes);
+                           cli_advice_json(config->source, &advice), "notes", notes);
     return NACRE_OK;
 }

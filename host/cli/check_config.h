@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 
+#include "nacre/advice.h"
 #include "nacre/config.h"
 #include "nacre/nacre.h"
 
@@ -10,6 +11,9 @@
  * file, or it can't be read as any; `err` says which where it is a document. */
 bool cli_config_recognise(const char *path, enum nacre_dialect *ret_dialect,
                           struct nacre_error *err);
+
+/* What there is to be told about the file at `source`; NULL when memory is short. */
+json_t *cli_advice_json(const char *source, const struct nacre_advice *advice);
 
 /*
  * Judges a configuration: that it is valid, that every agent of it can be settled, and

@@ -50,12 +50,15 @@ static enum nacre_status check_policy(struct nacre_engine *engine,
 {
     NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    NACRE_AUTO(nacre_advice_clear) struct nacre_advice advice = { 0 };
     struct nacre_request request = { .input_fd = -1 };
     enum nacre_status status =
         nacre_engine_policy(engine, finding->path, &policy, &finding->err);
 
     if (status == NACRE_OK)
         status = nacre_engine_draft(engine, policy, &request, &plan, &finding->err);
+    if (status == NACRE_OK)
+        status = nacre_policy_advise(policy, &advice, &finding->err);
     if (status != NACRE_OK)
         return status;
     (void)snprintf(finding->line, sizeof(finding->line), "policy %s%s%s, level %s",
@@ -63,9 +66,11 @@ static enum nacre_status check_policy(struct nacre_engine *engine,
                    policy->version ? policy->version : "",
                    nacre_level_name(policy->level));
     finding->facts = json_pack(
-        "{s:o, s:o, s:s, s:o, s:o}", "name", cli_json_text(policy->name), "source",
+        "{s:o, s:o, s:s, s:o, s:o, s:o}", "name", cli_json_text(policy->name), "source",
         cli_json_text(policy->source), "level", nacre_level_name(policy->level), "digest",
-        cli_json_digest(&policy->digest), "notes", cli_refused_json(policy, plan));
+        cli_json_digest(&policy->digest), "advice",
+        cli_advice_json(policy->source, &advice), "notes",
+        cli_refused_json(policy, plan));
     return NACRE_OK;
 }
 

@@ -346,3 +346,24 @@ enum nacre_status nacre_config_advise(const struct nacre_config *config, const c
         qsort(advice->notes, advice->count, sizeof(*advice->notes), compare_notes);
     return status;
 }
+
+enum nacre_status nacre_policy_advise(const struct nacre_policy *policy,
+                                      struct nacre_advice *advice,
+                                      struct nacre_error *err)
+{
+    const struct nacre_flag *guards[] = { &policy->network.ssrf_enabled,
+                                          &policy->network.block_private_ips };
+    enum nacre_status status = NACRE_OK;
+
+    for (size_t i = 0; i < NACRE_COUNT(guards) && status == NACRE_OK; i++)
+        if (!guards[i]->on && policy->network.mode > NACRE_NETWORK_DENY)
+            status = advise(advice, true, guards[i]->place, err,
+                            "a name that is allowed may lead to a private address, such as "
+                            "a router's or a database's of this network");
+    if (status == NACRE_OK && policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
+        (policy->level == NACRE_LEVEL_WASM || policy->level == NACRE_LEVEL_PROCESS))
+        status = advise(advice, true, policy->filesystem.mode_place, err,
+                        "the host's whole tree can be read and written, but for "
+                        "denied_paths; scoped mounts say what is meant");
+    return status;
+}

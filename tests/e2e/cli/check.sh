@@ -71,6 +71,26 @@ expect_out_has '"line":17,"column":5'
 expect_out_has '"unknown_imports":[{"module":"env","name":"fly"'
 expect_err ""
 
+# What is legal and unwise is told with its line.
+cat >unwise.yaml <<'EOF'
+claw: "0.3.0"
+kind: Sandbox
+metadata: {name: unwise}
+spec:
+  level: wasm
+  capabilities:
+    network: {mode: allow-all, ssrf_protection: {enabled: false}}
+    filesystem: {mode: full}
+EOF
+run check unwise.yaml
+expect_status 0
+expect_out_has "unwise.yaml:7:59: warning: a name that is allowed may lead to a private address"
+expect_out_has "unwise.yaml:8:24: warning: the host's whole tree can be read and written"
+sed -i 's/allow-all/deny/; s/mode: full/mode: deny/' unwise.yaml
+run check unwise.yaml
+expect_status 0
+expect_out_lacks warning
+
 # Nothing was run, so nothing was recorded.
 [[ ! -e $HOME/.local/state/nacre/audit.jsonl ]] || fail "check left an audit record"
 
