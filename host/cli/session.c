@@ -184,6 +184,7 @@ static enum nacre_status make_question(const struct cli_session *session,
         .directory = settled->directory   ? settled->directory
                      : settled->workspace ? settled->workspace
                                           : "/",
+        .timeout_ms = request->timeout_ms,
     };
     return NACRE_OK;
 }

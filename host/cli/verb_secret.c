@@ -323,6 +323,10 @@ static enum nacre_status end_tokens(struct call *call, struct nacre_error *err)
     uint64_t revoked = 0;
     enum nacre_status status = nacre_token_revoke(call->vault, call->name, &revoked, err);
 
+    if (status == NACRE_OK && revoked == 0) /* what was given may be a token: not told */
+        status = nacre_fail(err, NACRE_ERR_NOT_FOUND,
+                            "no token is called so: give the token itself, or its scope "
+                            "or id, as nacre secret tokens shows them");
     if (status != NACRE_OK)
         return status;
     if (call->args->json)
@@ -363,7 +367,7 @@ static const struct {
     { "NAME", grant, 1 << OPT_HOST | 1 << OPT_TO | 1 << OPT_REPLACE },
     { NULL, tokens, 0 },
     { "NAME", token, 1 << OPT_SCOPE | 1 << OPT_TTL },
-    { "SCOPE or ID", end_tokens, 0 },
+    { "SCOPE, ID or TOKEN", end_tokens, 0 },
     { NULL, accept, 0 },
 };
 static const char *const words[NACRE_COUNT(acts)] = {
@@ -429,7 +433,7 @@ const struct cli_verb cli_verb_secret = {
     .name = "secret",
     .summary = "keep secrets: set, list, rm, rotate, grant, tokens, token, revoke",
     .operands = "[list | set NAME | rm NAME | grant NAME | rotate | tokens |\n"
-                "       token NAME | revoke SCOPE|ID | accept]",
+                "       token NAME | revoke SCOPE|ID|TOKEN | accept]",
     .about =
         "set reads the value from stdin or --file, less one newline at its end, and adds\n"
         "--host and --grant to what is there. A secret that is granted to nobody can't be\n"

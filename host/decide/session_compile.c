@@ -470,7 +470,7 @@ static enum nacre_status make_host(const struct making *making, struct nacre_pla
     if ((*ret_policy)->alias_count > count)
         nacre_alias_fix(*ret_policy, "write what can be judged, or run it in a sandbox: "
                                      "there any command runs");
-    return NACRE_OK;
+    return nacre_host_block(*ret_policy, making->err);
 }
 
 static enum nacre_status make_sandboxed(const struct making *making)

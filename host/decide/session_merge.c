@@ -66,22 +66,28 @@ static enum nacre_key key_of(const struct nacre_box_view *view, bool of_agent,
     return key;
 }
 
-bool nacre_box_alias(const struct nacre_box_view *view, bool of_agent, enum nacre_key key,
-                     const char *rule, size_t item, struct nacre_policy *policy)
+static bool add_alias(const char *rule, size_t item, const char *key,
+                      struct nacre_policy *policy)
 {
     struct nacre_rule_alias added = { .rule = rule, .item = item }, *aliases;
-    char full[NACRE_CONFIG_KEY];
 
-    if (!nacre_config_key(view->config, of_agent ? view->agent : NULL,
-                          key_of(view, of_agent, key), full))
-        return true;
-    nacre_key_shorten(full, added.key);
+    nacre_key_shorten(key, added.key);
     aliases = realloc(policy->aliases, (policy->alias_count + 1) * sizeof(*aliases));
     if (!aliases)
         return false;
     policy->aliases = aliases;
     aliases[policy->alias_count++] = added;
     return true;
+}
+
+bool nacre_box_alias(const struct nacre_box_view *view, bool of_agent, enum nacre_key key,
+                     const char *rule, size_t item, struct nacre_policy *policy)
+{
+    char full[NACRE_CONFIG_KEY];
+
+    return !nacre_config_key(view->config, of_agent ? view->agent : NULL,
+                             key_of(view, of_agent, key), full) ||
+           add_alias(rule, item, full, policy);
 }
 
 void nacre_alias_fix(struct nacre_policy *policy, const char *format, ...)
@@ -179,6 +185,18 @@ static enum nacre_status append_defaults(struct nacre_rules *rules,
         if (!names(own, texts[i]))
             status = append(rules, &(struct nacre_rule){ .text = (char *)texts[i] }, err);
     return status;
+}
+
+enum nacre_status nacre_host_block(struct nacre_policy *policy, struct nacre_error *err)
+{
+    static const struct nacre_rules none;
+
+    if (!add_alias("capabilities.shell.blocked_commands", 0, "built-in blocked_commands",
+                   policy))
+        return no_memory(err);
+    nacre_alias_fix(policy, "run it in a sandbox: there any command runs");
+    return append_defaults(&policy->shell.blocked_commands, nacre_host_blocked, &none,
+                           err);
 }
 
 enum nacre_status nacre_box_list(const struct nacre_box_view *view, size_t offset,

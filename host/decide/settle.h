@@ -104,6 +104,10 @@ bool nacre_box_alias(const struct nacre_box_view *view, bool of_agent, enum nacr
 void nacre_alias_fix(struct nacre_policy *policy, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The commands that are blocked wherever a session has no sandbox. */
+NACRE_MUST_CHECK enum nacre_status nacre_host_block(struct nacre_policy *policy,
+                                                    struct nacre_error *err);
+
 /* A list of `own`, else of `all`, copied. */
 NACRE_MUST_CHECK enum nacre_status
 nacre_box_list(const struct nacre_box_view *view, size_t offset, enum nacre_key key,

@@ -109,6 +109,13 @@ static const struct nacre_dialect_defaults clawpy_heartbeat = {
     .cpus_nano = NANO / 2,
 };
 
+/* The example of CKP's own page, and the ways to write its first line.  An expansion that
+ * may come to one of these is held by it, as is the glob of "rm -rf /" followed by '*'. */
+const char *const nacre_host_blocked[] = {
+    "rm -rf /",   "rm -fr /",      "rm -r -f /",
+    "rm -f -r /", "curl * | bash", "chmod 777", NULL,
+};
+
 /* As its page about tools has them; later versions have added tools that nacre does not
  * serve. */
 const char *const *nacre_tool_profile(const char *name)

@@ -32,6 +32,10 @@ struct nacre_dialect_defaults {
 /* Never NULL; of CKP and UNSET, which have no sessions, those of OpenClaw. */
 const struct nacre_dialect_defaults *nacre_dialect_defaults(enum nacre_dialect dialect);
 
+/* What no command of a session may hold that runs on the host itself, in any dialect;
+ * NULL-terminated. */
+extern const char *const nacre_host_blocked[];
+
 /* The tools of one of OpenClaw's profiles, as globs and groups, NULL-terminated, none for
  * "full", which takes nothing away; NULL: there is no profile of that name. */
 const char *const *nacre_tool_profile(const char *name);

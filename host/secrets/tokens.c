@@ -216,7 +216,9 @@ enum nacre_status tokens_save(struct nacre_vault *vault, struct tokens *tokens,
 }
 
 struct unwanted {
-    const char *scope_or_id, *secret;
+    const char *name; /* a token's scope, id or text; or NULL */
+    const char *secret;
+    struct nacre_digest digest; /* of the name: a token's text is known by it alone */
 };
 
 /* One that has no more digits than its id is named by, is it. */
@@ -227,19 +229,23 @@ static bool keep_wanted(const struct token *token, const void *data)
 
     if (unwanted->secret && strcmp(token->secret, unwanted->secret) == 0)
         return false;
-    if (!unwanted->scope_or_id)
+    if (!unwanted->name)
         return true;
     (void)nacre_digest_hex(&token->digest, hex);
     hex[TOKEN_ID_DIGITS] = '\0';
-    return strcmp(token->scope, unwanted->scope_or_id) != 0 &&
-           strcmp(hex, unwanted->scope_or_id) != 0;
+    return strcmp(token->scope, unwanted->name) != 0 &&
+           strcmp(hex, unwanted->name) != 0 &&
+           !nacre_digest_equal(&token->digest, &unwanted->digest);
 }
 
 enum nacre_status tokens_drop(struct nacre_vault *vault, struct tokens *tokens,
-                              const char *scope_or_id, const char *secret,
+                              const char *name, const char *secret,
                               size_t *ret_dropped, struct nacre_error *err)
 {
-    const struct unwanted unwanted = { scope_or_id, secret };
+    const struct unwanted unwanted = {
+        .name = name, .secret = secret,
+        .digest = nacre_hash(name ? name : "", name ? strlen(name) : 0),
+    };
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf digests = NACRE_BUF(TOKENS_BYTES_MAX);
     enum nacre_status status = NACRE_OK;
 
@@ -369,7 +375,7 @@ enum nacre_status nacre_token_list(struct nacre_vault *vault,
     return status;
 }
 
-enum nacre_status nacre_token_revoke(struct nacre_vault *vault, const char *scope_or_id,
+enum nacre_status nacre_token_revoke(struct nacre_vault *vault, const char *name,
                                      uint64_t *ret_revoked, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int lock = -1;
@@ -380,7 +386,7 @@ enum nacre_status nacre_token_revoke(struct nacre_vault *vault, const char *scop
     if (status == NACRE_OK)
         status = tokens_load(vault, &tokens, err);
     if (status == NACRE_OK)
-        status = tokens_drop(vault, &tokens, scope_or_id, NULL, &revoked, err);
+        status = tokens_drop(vault, &tokens, name, NULL, &revoked, err);
     if (status == NACRE_OK && revoked > 0)
         status = nacre_random(vault->private->token_key, SEAL_KEY, err);
     if (status == NACRE_OK && revoked > 0)

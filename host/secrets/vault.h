@@ -80,12 +80,12 @@ NACRE_MUST_CHECK enum nacre_status tokens_load(struct nacre_vault *vault,
 NACRE_MUST_CHECK enum nacre_status tokens_save(struct nacre_vault *vault,
                                                struct tokens *tokens,
                                                struct nacre_error *err);
-/* Takes out those of a scope or of an id, and those of a secret; either may be NULL.  The
- * doors that are open know it from then on. */
+/* Takes out those that `name` is the scope, the id or the text of, and those of a secret;
+ * either may be NULL.  The doors that are open know it from then on. */
 NACRE_MUST_CHECK enum nacre_status tokens_drop(struct nacre_vault *vault,
                                                struct tokens *tokens,
-                                               const char *scope_or_id,
-                                               const char *secret, size_t *ret_dropped,
+                                               const char *name, const char *secret,
+                                               size_t *ret_dropped,
                                                struct nacre_error *err);
 /* Adds one with a new text, which is written to `ret_token`. */
 NACRE_MUST_CHECK enum nacre_status tokens_add(struct tokens *tokens, const char *secret,

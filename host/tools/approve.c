@@ -136,6 +136,7 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
     const struct nacre_host_rules *rules = NULL;
     struct waiting waiting = { .engine = engine };
     bool marked = false;
+    uint64_t deadline_ns;
     struct nacre_approval_options options = {
         .state_dir = nacre_engine_state_dir(engine),
         .key_dir = nacre_engine_key_dir(engine),
@@ -162,9 +163,10 @@ enum nacre_status nacre_call_consent(struct nacre_engine *engine,
     options.command = rules->command;
     options.soul = rules->soul;
     options.mounts = seen;
-    status = nacre_approval_get(&options, ask,
-                                nacre_clock_ns() + options.wait_ms * NACRE_NS_PER_MS,
-                                ret_approval, err);
+    deadline_ns = nacre_clock_ns() + (ask->timeout_ms > 0 ? ask->timeout_ms
+                                                          : options.wait_ms) *
+                                         NACRE_NS_PER_MS;
+    status = nacre_approval_get(&options, ask, deadline_ns, ret_approval, err);
     if (status != NACRE_OK || ret_approval->verdict == NACRE_APPROVAL_APPROVED)
         return status;
     return nacre_fail(err, NACRE_ERR_DENIED, "%s", ret_approval->text);
@@ -222,6 +224,8 @@ static enum nacre_status make_question(const struct tools_call *call,
         .agent = call->request.agent,
         .caller = call->request.caller,
         .token = call->asked->approval,
+        .timeout_ms = call->asked->request.timeout_ms, /* not the manifest's: that is for
+                                                          the run */
     };
     return NACRE_OK;
 }

@@ -29,6 +29,7 @@ struct nacre_approval_ask {
     const char *reason;    /* why a person is asked: "unsandboxed", "manifest" */
     const char *session, *agent, *caller; /* or NULL */
     const char *token;     /* given in advance, or NULL */
+    uint64_t timeout_ms;   /* the caller waits no longer; 0: as long as the operator */
 };
 
 /* What the operator wants; zeroed: no command, no soul, two minutes. */

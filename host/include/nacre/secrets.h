@@ -165,10 +165,10 @@ NACRE_MUST_CHECK enum nacre_status nacre_token_reap(const char *state_dir,
 /* Does any token look as if it were for this session or agent?  Opens no vault; what it
  * says is no proof. */
 bool nacre_token_any(const char *state_dir, const char *session, const char *agent);
-/* Ends those of a scope, or one by its id, also for runs under way.  A tokens file from
+/* Ends those of a scope, or one by its id or its text, also for runs under way.  A tokens file from
  * before it ends with them. */
 NACRE_MUST_CHECK enum nacre_status nacre_token_revoke(struct nacre_vault *vault,
-                                                      const char *scope_or_id,
+                                                      const char *name,
                                                       uint64_t *ret_revoked,
                                                       struct nacre_error *err);
 

@@ -65,6 +65,19 @@ expect_status 0
 wait $waiter || fail "the call that waited left with $?: $(cat waited.err)"
 grep -q a.txt waited || fail "it did not run"
 
+# No longer than its caller gives it, however long the operator would wait.
+printf 'approvals: {require: [ls, exec], wait_ms: 3000000}\n' >"$config/host.yaml"
+for waits in "${call[*]} --timeout-ms 300" "exec --config clawpy:agent --timeout-ms 300 true"; do
+  status=0
+  timeout 120 "$NACRE" $waits >waited 2>waited.err || status=$?
+  [[ $status == 126 ]] || fail "$waits: left with $status: $(cat waited.err)"
+  grep -q "nobody answered request" waited.err || fail "$waits: $(cat waited.err)"
+  run deny "$("$NACRE" approvals | sed -n 's/^\([0-9a-f]\{16\}\)  waiting.*/\1/p')"
+  expect_status 0
+  run $waits
+  expect_err_has "a person said no"
+done
+
 # In advance: for exactly this call, once.
 run "${approve[@]}"
 expect_status 0

@@ -244,6 +244,19 @@ run secret revoke session:s
 expect_out "1 token revoked"
 run secret tokens
 expect_out_lacks session:s
+# By itself, too: it is what its holder has.  What ends nothing is told, without what was given.
+run secret revoke "$token"
+expect_status 127
+expect_err "nacre: no token is called so: give the token itself, or its scope or id, as nacre secret tokens shows them"
+run secret token github --scope session:s --ttl-ms 60000
+token=$(cat "$scratch/out")
+run secret token github --scope session:s --ttl-ms 60000
+run secret revoke "$token"
+expect_status 0
+expect_out "1 token revoked"
+id=$("$NACRE" secret tokens | grep session:s | cut -d' ' -f1)
+run secret revoke "$id"
+expect_out "1 token revoked"
 run secret token github --scope run:x
 expect_status 125
 run secret token github --scope agent:a --ttl-ms 1

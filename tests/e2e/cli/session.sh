@@ -105,6 +105,24 @@ run exec "${with[@]}" --session work 'pwd'
 expect_out "$scratch/agent"
 [[ ! -e $boxes && $(records) == 0 ]] || fail "no sandbox, and yet one is recorded"
 
+# What wrecks a host is blocked even so; here by the harmless one of that list.
+touch "$scratch/agent/open"
+before=$(stat -c %a "$scratch/agent/open")
+run exec "${with[@]}" 'echo ran >ran; chmod 777 open'
+expect_status 126
+expect_err_has "built-in blocked_commands"
+expect_err_has "it holds the blocked command 'chmod 777'"
+[[ ! -e $scratch/agent/ran && $(stat -c %a "$scratch/agent/open") == "$before" ]] ||
+  fail "a blocked command has run"
+run explain "${with[@]}"
+expect_out_has "built-in blocked_commands[0]"
+expect_out_has "'rm -rf /' is blocked"
+run explain "${with[@]}" --command 'rm -rf /'
+expect_out_has "denied  command rm -rf /"
+expect_out_has "flip  run it in a sandbox: there any command runs"
+run exec "${with[@]}" 'chmod 755 open'
+expect_status 0
+
 # ---- which tools ----
 
 config off none "" 'tools: { deny: ["bash"] },'
