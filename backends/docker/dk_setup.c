@@ -37,15 +37,19 @@ static void setup_end(struct setup *setup)
     free(setup->hosts);
 }
 
-/* The name of the result: of the same base and command it is the same. */
-static struct nacre_digest key_of(const char *base, const char *command)
+/* The name of the result: of the same base, command and way out it is the same.  Whoever
+ * answers a request has a say in it, and may be somebody whom another policy shuts out. */
+static struct nacre_digest key_of(const struct setup *setup)
 {
+    const struct nacre_egress *egress = &setup->plan.egress;
     struct nacre_hasher hasher;
 
     nacre_hash_init(&hasher);
-    nacre_hash_add_text(&hasher, "nacre setup 1");
-    nacre_hash_add_text(&hasher, base);
-    nacre_hash_add_text(&hasher, command);
+    nacre_hash_add_text(&hasher, "nacre setup 2");
+    nacre_hash_add_text(&hasher, setup->plan.container.image);
+    nacre_hash_add_text(&hasher, setup->command);
+    if (nacre_egress_is_open(egress))
+        nacre_plan_hash_egress(&hasher, egress);
     return nacre_hash_end(&hasher);
 }
 
@@ -103,12 +107,9 @@ static bool settle_egress(struct setup *setup)
     return true;
 }
 
-static enum nacre_status open_box(struct setup *setup, const struct nacre_plan *plan,
-                                  char *base, struct nacre_error *err)
+static bool settle_plan(struct setup *setup, const struct nacre_plan *plan, char *base)
 {
     static char root[] = "0:0", profile[] = "docker-default", *none[] = { NULL };
-    struct dk_box_order order = { .plan = &setup->plan, .setup = true,
-                                  .caller = *setup->caller };
 
     setup->plan = (struct nacre_plan){
         .level = NACRE_LEVEL_CONTAINER,
@@ -120,8 +121,14 @@ static enum nacre_status open_box(struct setup *setup, const struct nacre_plan *
                        .blocked_syscalls = none, .environment = none, .ulimits = none },
         .digest = plan->digest, /* a door is known by it */
     };
-    if (!settle_egress(setup))
-        return nacre_fail(err, NACRE_ERR_MEMORY, "a setup command's container");
+    return settle_egress(setup);
+}
+
+static enum nacre_status open_box(struct setup *setup, struct nacre_error *err)
+{
+    const struct dk_box_order order = { .plan = &setup->plan, .setup = true,
+                                        .caller = *setup->caller };
+
     return dk_box_open(setup->site, &order, &setup->box, err);
 }
 
@@ -239,17 +246,20 @@ enum nacre_status dk_setup_image(struct dk_site *site, const struct nacre_plan *
                                  const struct dk_caller *caller, char image[DK_IMAGE_ID],
                                  struct nacre_error *err)
 {
-    const char *command = plan->container.setup_command;
     NACRE_AUTO(setup_end)
-    struct setup setup = { .site = site, .caller = caller, .command = command,
-                           .key = key_of(image, command),
+    struct setup setup = { .site = site, .caller = caller,
+                           .command = plan->container.setup_command,
                            .start_ns = nacre_clock_ns() };
-    enum nacre_status status = find_made(&setup, image, err);
+    enum nacre_status status;
 
     assert(caller->result);
+    if (!settle_plan(&setup, plan, image))
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a setup command's container");
+    setup.key = key_of(&setup);
+    status = find_made(&setup, image, err);
     if (status != NACRE_ERR_NOT_FOUND)
         return status;
-    status = open_box(&setup, plan, image, err);
+    status = open_box(&setup, err);
     if (status == NACRE_OK)
         status = run(&setup, err);
     if (status == NACRE_OK)

@@ -58,7 +58,7 @@ static void add_hosts(struct nacre_hasher *hasher, const struct nacre_egress_hos
     }
 }
 
-static void add_egress(struct nacre_hasher *hasher, const struct nacre_egress *egress)
+void nacre_plan_hash_egress(struct nacre_hasher *hasher, const struct nacre_egress *egress)
 {
     const uint64_t numbers[] = {
         egress->mode,
@@ -127,7 +127,7 @@ struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
     nacre_hash_add_u64(&hasher, plan->scope);
     nacre_hash_add_text(&hasher, plan->scope_key);
     add_container(&hasher, &plan->container);
-    add_egress(&hasher, &plan->egress);
+    nacre_plan_hash_egress(&hasher, &plan->egress);
     nacre_hash_add_u64(&hasher, plan->injection);
     nacre_hash_add_u64(&hasher, plan->leak_scan);
     nacre_hash_add_u64(&hasher, plan->leak_patterns);

@@ -36,8 +36,8 @@ engine() { # PATH [CURL-OPTION…]
 pick() { python3 -c 'import json, sys; it = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
 # all_made: every image that a setup command left; made: those of this test.
 all_made() {
-    engine '/images/json' | pick '"\n".join(i["Id"] for i in it
-        if any(t.startswith("nacre-setup:") for t in i["RepoTags"] or []))'
+    engine '/images/json' | pick '"\n".join(sorted(i["Id"] for i in it
+        if any(t.startswith("nacre-setup:") for t in i["RepoTags"] or [])))'
 }
 before=$(all_made)
 made() { all_made | grep -vxF "${before:-none}" || true; }
@@ -83,6 +83,7 @@ policy() {
 list='{mode: allowlist, allowed_hosts: [api.example.com]}'
 policy plain "$list"
 policy none '{mode: deny}'
+policy other '{mode: allowlist, allowed_hosts: [other.example.org]}'
 policy scan "$list" 'injection: host-boundary' 'leak_detection: {enabled: true}'
 policy file "$list" 'injection: file-mount'
 policy environment "$list" 'injection: environment'
@@ -107,6 +108,12 @@ run plain "$fetch" 'cat /etc/fetched'
 has "again" "$said" "nacre test server"
 is "again: arrived" "$(count_requests)" 0
 lacks "again: it is told" "$said" "sent"
+# What others let in is not for who lets nobody, or somebody else.
+for name in none other; do
+    run "$name" "$fetch" 'cat /etc/fetched'
+    has "$name's image" "$said" "it ended with status 1"
+    lacks "$name's image" "$said" "nacre test server"
+done
 run plain 'wget -q -O /etc/fetched http://api.example.com/clear' 'cat /etc/fetched'
 is "in clear: arrived" "$(count_requests api.example.com /clear)" 1
 has "in clear: it is told" "$said" "sent GET api.example.com:80"

@@ -286,6 +286,10 @@ struct nacre_plan {
     bool sealed;
 };
 
+/* All that says what may leave. */
+void nacre_plan_hash_egress(struct nacre_hasher *hasher,
+                            const struct nacre_egress *egress);
+
 /*
  * NACRE_OK: *ret_plan is sealed, its decisions tell all.  NACRE_ERR_DENIED or
  * NACRE_ERR_UNAVAILABLE: `err` is the first refusal with its place, and
