@@ -18,6 +18,7 @@
 #include <seccomp.h>
 
 #include "in_child.h"
+#include "nacre/clock.h"
 #include "nacre_files_abi.h"
 #include "wasi_guest.h"
 
@@ -541,6 +542,20 @@ static void a_list_of_renames_that_is_not_all_there_renames_nothing(void **state
     }
 }
 
+/* In a process of its own a guest would be killed; elsewhere nobody else ends it. */
+static void renames_end_when_the_deadline_is_long_past(void **state)
+{
+    static const char *const one[] = { "file", "a", NULL };
+    struct guest *guest = *state;
+    uint32_t done;
+
+    guest->call.deadline_ns = nacre_clock_ns() - NACRE_NS_PER_S;
+    guest_start(guest);
+    assert_int_equal(rename_all(guest, one, &done), NACRE_WASI_UNWIND);
+    assert_int_equal(done, 0);
+    assert_true(outside_exists(guest, "in/file"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -549,6 +564,7 @@ int main(void)
         TEST(a_file_with_a_second_name_keeps_its_mode),
         TEST(many_are_renamed_in_order_up_to_the_first_that_fails),
         TEST(a_list_of_renames_that_is_not_all_there_renames_nothing),
+        TEST(renames_end_when_the_deadline_is_long_past),
         TEST(nothing_is_made_through_a_link_that_leads_out),
         TEST(a_directory_number_is_a_ceiling_too),
         TEST(the_root_mount_resolves_links_and_dots_against_itself),

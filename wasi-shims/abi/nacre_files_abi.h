@@ -9,8 +9,9 @@
  *
  *   rename_all (i32 renames, i32 count, i32 done) -> an errno of preview1
  *       Makes the renames one after the other, each as path_rename would, and stops at
- *       the first that fails.  *done is how many were made.  It is one call: neither the
- *       guest's deadline nor its fuel can end it between two of them.
+ *       the first that fails.  *done is how many were made.  It is one call: the
+ *       guest's fuel does not end it between two of them, nor its deadline, unless that is
+ *       100 ms past.
  */
 #define NACRE_FILES_MODULE "nacre"
 #define NACRE_RENAMES_MAX 2048

@@ -218,7 +218,10 @@ int ws_path_rename(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
     return P1_SUCCESS;
 }
 
-/* One call of the guest's: its time can't end between two of them. */
+#define RENAMES_LATE_NS (100 * NACRE_NS_PER_MS) /* less than until a worker is killed */
+
+/* One call of the guest's: its time does not end between two of them, unless they take
+ * long beyond it. */
 int ws_rename_all(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
 {
     enum { WORDS = sizeof(struct nacre_rename) / sizeof(uint32_t) };
@@ -235,11 +238,16 @@ int ws_rename_all(struct nacre_wasi *wasi, const union nacre_wasi_cell *cells)
         union nacre_wasi_cell rename[WORDS];
         uint32_t words[WORDS];
 
-        error = ws_guest_get(wasi, address, words, sizeof(words));
+        if (ws_is_late(wasi) &&
+            nacre_clock_ns() - wasi->call.deadline_ns >= RENAMES_LATE_NS)
+            error = ws_end_by(wasi, NACRE_WASI_TIMED_OUT);
+        else
+            error = ws_guest_get(wasi, address, words, sizeof(words));
+        if (error != P1_SUCCESS)
+            break;
         for (size_t i = 0; i < WORDS; i++)
             rename[i] = (union nacre_wasi_cell){ .i32 = (int32_t)words[i] };
-        if (error == P1_SUCCESS)
-            error = ws_path_rename(wasi, rename);
+        error = ws_path_rename(wasi, rename);
         if (error != P1_SUCCESS)
             break;
     }

@@ -87,6 +87,21 @@ static void paths(uint32_t bad)
     MUST_FAULT(path_unlink_file(3, bad, 8));
 }
 
+static void renames(uint32_t bad)
+{
+    const uint32_t good[] = { 3, AT("file"), 4, 3, AT("made"), 4 };
+    const uint32_t from[] = { 3, bad, 8, 3, AT("made"), 4 };
+    const uint32_t to[] = { 3, AT("file"), 4, 3, bad, 8 };
+    uint32_t ok;
+
+    MUST_FAULT(rename_all(bad, 1, AT(&ok)));
+    MUST_FAULT(rename_all(bad, 2048, AT(&ok)));
+    MUST_FAULT(rename_all(AT(good), 1, bad));
+    MUST_FAULT(rename_all(AT(good), 0, bad));
+    MUST_FAULT(rename_all(AT(from), 1, AT(&ok)));
+    MUST_FAULT(rename_all(AT(to), 1, AT(&ok)));
+}
+
 static uint32_t held[1024], copy[1024];
 
 int main(void)
@@ -105,6 +120,7 @@ int main(void)
         texts(bads[i]);
         numbers(fd, bads[i]);
         paths(bads[i]);
+        renames(bads[i]);
     }
     if (memcmp(held, copy, sizeof held) != 0)
         puts("the guest's own memory changed");

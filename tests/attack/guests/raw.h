@@ -68,6 +68,9 @@ RAW(sock_recv)(u32 fd, u32 iovs, u32 count, u32 flags, u32 result,
 RAW(sock_send)(u32 fd, u32 iovs, u32 count, u32 flags, u32 result);
 RAW(sock_shutdown)(u32 fd, u32 how);
 
+__attribute__((import_module("nacre"), import_name("rename_all")))
+uint32_t raw_rename_all(u32 renames, u32 count, u32 done);
+
 #define AT(object) ((uint32_t)(uintptr_t)(object))
 
 enum { FOLLOW = 1 };
