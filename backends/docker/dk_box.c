@@ -446,6 +446,7 @@ void dk_box_kill(struct dk_box *box)
 {
     struct nacre_error ignored;
 
+    atomic_store(&box->ended, true);
     /* If that fails, its commands end by their own deadlines. */
     (void)!dk_container_kill(box->parts.site->client, box->id, "KILL",
                              dk_within_ms(END_MS), &ignored);

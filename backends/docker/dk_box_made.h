@@ -2,6 +2,7 @@
 #define DK_BOX_MADE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "dk_box.h"
 #include "dk_group.h"
@@ -18,6 +19,7 @@ struct dk_box {
     struct dk_vm *vm; /* the machine in it; else NULL */
     struct dk_group *group; /* gVisor's, on the host; else NULL */
     uint64_t started_s;     /* since 1970 */
+    _Atomic bool ended;     /* by dk_box_kill() */
     pthread_mutex_t turn; /* of commands that can't run at once: see take_turn() */
 };
 

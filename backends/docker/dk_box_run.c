@@ -123,19 +123,23 @@ static enum nacre_status judge_death(const struct dk_box *box, uint64_t kills_be
     return NACRE_OK;
 }
 
-/* gVisor keeps nobody from killing pid 1 of its own user: then that was the guest's end,
- * and not the host's failure. */
+/* Init that goes is the host's failure, but where somebody ended the sandbox; and gVisor
+ * keeps nobody from killing pid 1 of its own user: then that was the guest's end. */
 static enum nacre_status judge_init(struct dk_box *box, enum nacre_status status,
                                     struct nacre_result *result)
 {
-    if (status != NACRE_ERR_IO || !dk_box_is_gvisor(box) ||
-        !nt_box_died(dk_box_commands(box)))
+    bool ended = atomic_load(&box->ended);
+
+    if (status != NACRE_ERR_IO ||
+        (!ended && (!dk_box_is_gvisor(box) || !nt_box_died(dk_box_commands(box)))))
         return status;
     result->outcome = NACRE_OUTCOME_KILLED;
     result->signal = SIGKILL;
-    (void)snprintf(result->reason, sizeof(result->reason),
-                   "init is gone, and with it the sandbox: in gVisor a command can kill "
-                   "it");
+    (void)snprintf(result->reason, sizeof(result->reason), "%s",
+                   ended ? "its sandbox was ended, by nacre session end --force or nacre "
+                           "stop"
+                         : "init is gone, and with it the sandbox: in gVisor a command "
+                           "can kill it");
     return NACRE_OK;
 }
 
@@ -167,9 +171,11 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
     enum nacre_status status;
     uint64_t kills;
 
-    if (!nt_door_is_planned(plan) && !dk_box_is_gvisor(box) && request->dial_fd <= 0)
-        return judge_machine(box, nt_box_run(dk_box_commands(box), command, result, err),
-                             result, err);
+    if (!nt_door_is_planned(plan) && !dk_box_is_gvisor(box) && request->dial_fd <= 0) {
+        status = nt_box_run(dk_box_commands(box), command, result, err);
+        status = judge_machine(box, status, result, err);
+        return judge_init(box, status, result);
+    }
     if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {
         missed_turn(request, command->cancelled, result);
         return NACRE_OK;

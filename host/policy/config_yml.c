@@ -321,7 +321,7 @@ static const struct nacre_schema_key sandbox_keys[] = {
       .example = "an amount of bytes from 4k to 1t, like 64m" },
     { NACRE_ROW_SET("seccomp_profile", TEXT, set_seccomp) },
     { NACRE_ROW_RULES("blocked_syscalls", rules.box.container.blocked_syscalls,
-                      nacre_entry_text) },
+                      nacre_entry_syscall) },
     { NACRE_ROW_SECTION("resource_limits", limit_schema) },
     { NACRE_ROW_SECTION("logging", logging_schema) },
 };

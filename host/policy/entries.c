@@ -9,6 +9,7 @@
 
 #include "nacre/egress.h"
 #include "nacre/path.h"
+#include "nacre/syscalls.h"
 #include "nacre/text.h"
 
 #define FAIL(at, node, err, ...) NACRE_READING_FAIL(at, (node)->place, err, __VA_ARGS__)
@@ -93,5 +94,17 @@ enum nacre_status nacre_entry_text(const struct nacre_reading *at,
 {
     if (node->text[strspn(node->text, " \t\n\v\f\r")] == '\0')
         return FAIL(at, node, err, "%s must not be empty", at->where);
+    return nacre_schema_copy(node->text, ret_text, err);
+}
+
+enum nacre_status nacre_entry_syscall(const struct nacre_reading *at,
+                                      const struct nacre_node *node, char **ret_text,
+                                      struct nacre_error *err)
+{
+    struct nacre_error why;
+    int number;
+
+    if (nacre_syscall_number(node->text, &number, &why) != NACRE_OK)
+        return FAIL(at, node, err, "%s: %.300s", at->where, why.text);
     return nacre_schema_copy(node->text, ret_text, err);
 }

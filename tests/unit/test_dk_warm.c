@@ -292,7 +292,10 @@ static void a_live_one_is_only_ended_by_force(void **state)
     assert_int_equal(engine_containers(), 1);
     assert_int_equal(nacre_container_boxes_end(jail.executor, true, take_all, NULL), 1);
     (void)pthread_join(thread, NULL);
-    assert_true(run.status != NACRE_OK || run.result->outcome == NACRE_OUTCOME_KILLED);
+    assert_int_equal(run.status, NACRE_OK);
+    assert_int_equal(run.result->outcome, NACRE_OUTCOME_KILLED);
+    assert_int_equal(run.result->signal, SIGKILL);
+    assert_non_null(strstr(run.result->reason, "its sandbox was ended"));
     nacre_result_free(run.result);
     assert_true(engine_has(0));
     assert_int_equal(jail_processes("31.2345"), 0);

@@ -317,7 +317,7 @@ is "workspaces" "$(find "$root" -mindepth 1 -maxdepth 1 | wc -l)" 50
 
 touch -d '25 hours ago' "$state/sessions/"*.json
 "$NACRE" exec --config c.json5 --session s1 'echo up >/workspace/up; sleep 30' \
-  >/dev/null 2>&1 &
+  >/dev/null 2>ended &
 live=$!
 eventually test -e "$root/$(slug s1)/up"
 touch -d '25 hours ago' "$state/sessions/"*.json
@@ -330,7 +330,10 @@ expect_status 126
 expect_err "nacre: session 's1' runs: wait for it, or end it with --force"
 run session end --force s1
 expect_status 0
-wait "$live" && fail "what ran was not ended"
+status=0
+wait "$live" || status=$?
+is "what was ended" "$status" 137
+grep -q "its sandbox was ended" ended || fail "it is not told why: $(cat ended)"
 eventually counts 0
 is "workspaces" "$(ls -A "$root")" ""
 passed
