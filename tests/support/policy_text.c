@@ -57,7 +57,7 @@ static void say_limit(struct text *out, const char *key, struct nacre_limit limi
 static void say_rules(struct text *out, const char *key,
                       const struct nacre_rules *rules)
 {
-    if (rules->place.line == 0)
+    if (rules->place.line == 0 && rules->count == 0)
         return;
     say_line(out, key, "", rules->place);
     for (size_t i = 0; i < rules->count; i++)
