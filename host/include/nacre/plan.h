@@ -53,7 +53,7 @@ struct nacre_request {
     const char *invoke;   /* an export of a reactor, or NULL for _start */
     const char *session, *agent, *caller; /* for audit and for keeping runs apart */
     const char *called;   /* by which name an agent called the tool: a secret's grant may
-                             be for that; NULL: the tool's own */
+                             be for that; NULL: the tool's own.  No executor reads it */
     const char *directory; /* where a native command starts; NULL: /workspace when it is
                               there, else / */
     const char *image;     /* of a container; NULL: the policy's, else the default */
