@@ -165,6 +165,9 @@ static void a_command_without_credit_stalls_no_other(void **state)
         assert_int_equal(command->count[0], 3000015);
         assert_string_equal(command->output[1], "b1\nb2\nb3\nb4\nb5\n");
     }
+    /* On a busy machine it may be the last to begin. */
+    for (int i = 0; i < 300 && owner->commands[1].count[0] < FRAME_WINDOW; i++)
+        (void)owner_pump(owner, 100);
     assert_false(owner->commands[1].is_ended);
     assert_int_equal(owner->commands[1].count[0], FRAME_WINDOW);
     assert_string_equal(owner->commands[1].output[1], "");
