@@ -121,8 +121,11 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
         (void)!dk_owner_clear_name(box->parts.site->owner, client, box->name,
                                    asked->scope_key ? asked->scope_key : "",
                                    dk_within_ms(END_MS), &ignored);
-    if (status != NACRE_OK && strstr(err->text, "bind source path does not exist"))
+    if (status != NACRE_OK && strstr(err->text, "bind source path does not exist")) {
+        if (strstr(err->text, box->parts.site->options->state_dir))
+            atomic_store(&box->parts.site->is_far, true);
         return nacre_fail_context(err, DK_ELSEWHERE);
+    }
     if (status != NACRE_OK)
         return status;
     memcpy(box->id, created.id, sizeof(box->id));
@@ -343,23 +346,18 @@ static void end(struct dk_box *box)
     box->id[0] = '\0';
 }
 
-enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *order,
-                              struct dk_box **ret_box, struct nacre_error *err)
+static enum nacre_status try(struct dk_site *site, const struct dk_box_order *order,
+                             struct dk_box *box, struct nacre_error *err)
 {
-    NACRE_AUTO(dk_box_guard) struct dk_box *box = calloc(1, sizeof(*box));
     const struct dk_parts_input input = { .site = site, .plan = order->plan,
                                           .extra = order->extra,
                                           .extra_count = order->extra_count,
                                           .kvm = order->kvm,
                                           .setup = order->setup,
                                           .caller = order->caller };
-    enum nacre_status status;
+    enum nacre_status status = dk_parts_open(&input, &box->parts, err);
     bool again = false;
 
-    if (!box)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
-    (void)pthread_mutex_init(&box->turn, NULL);
-    status = dk_parts_open(&input, &box->parts, err);
     if (status == NACRE_OK)
         status = make(box, order, &again, err);
     if (status == NACRE_OK && again) {
@@ -367,6 +365,30 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
         status = dk_parts_rebind(&box->parts, err);
         if (status == NACRE_OK)
             status = make(box, order, &again, err);
+        if (status == NACRE_OK && again)
+            status = nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                                "what has to be covered in the sandbox changes while it "
+                                "is made: try again");
+    }
+    return status;
+}
+
+enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *order,
+                              struct dk_box **ret_box, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_box_guard) struct dk_box *box = calloc(1, sizeof(*box));
+    enum nacre_status status;
+
+    if (!box)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
+    (void)pthread_mutex_init(&box->turn, NULL);
+    status = try(site, order, box, err);
+    /* It was taken for an engine that sees nacre's files, and that is known better now. */
+    if (status != NACRE_OK && atomic_load(&site->is_far) && box->parts.site &&
+        !box->parts.far && dk_parts_may_be_far(&box->parts)) {
+        end(box);
+        dk_parts_clear(&box->parts);
+        status = try(site, order, box, err);
     }
     if (status != NACRE_OK)
         return status;

@@ -99,7 +99,8 @@ static void filters(struct dk_making *making, const struct dk_parts *parts)
 
     expect_status(making, "seccomp", "Seccomp", "2");
     if (making->kernel == DK_KERNEL_MACHINE ||
-        (making->kernel == DK_KERNEL_HOSTS && parts->site->has_filters))
+        (making->kernel == DK_KERNEL_HOSTS &&
+         (parts->far ? dk_far_has_filters(dk_client_engine(parts->site->client)->kernel) : parts->site->has_filters)))
         expect_status(making, "the number of seccomp filters", "Seccomp_filters",
                       dk_text(making, "%d", count));
 }
@@ -118,7 +119,8 @@ static void process(struct dk_making *making, const struct dk_parts *parts)
     filters(making, parts);
     dk_expect(making, (struct nt_expect){ "the network", NT_CHECK_LOOPBACK,
                                           "file /proc/net/dev", NULL, NULL });
-    if (site->boot_id[0] && making->kernel == DK_KERNEL_HOSTS)
+    if (site->boot_id[0] && making->kernel == DK_KERNEL_HOSTS &&
+        dk_binds_has_host(&parts->binds))
         expect_text(making, kernels_id, "/proc/sys/kernel/random/boot_id",
                     site->boot_id);
     if (parts->plan->container.apparmor_profile)
@@ -271,7 +273,7 @@ static void bound(struct dk_making *making, const struct dk_bind *bind,
 }
 
 /*
- * gVisor numbers files itself.  A directory is known by a file that nacre makes in it for
+ * gVisor numbers files itself, and a volume is not nacre's to look at.  A directory is known by a file that nacre makes in it for
  * as long as the report takes, through the fd that it holds; a cover by being closed to
  * all; init by having answered.
  */
@@ -285,7 +287,8 @@ static enum nacre_status know(struct dk_making *making, const struct dk_bind *bi
     char shown[NACRE_SHOWN];
     enum nacre_status status;
 
-    if (strcmp(bind->target, DK_INIT_TARGET) == 0)
+    if (strcmp(bind->target, DK_INIT_TARGET) == 0 ||
+        strcmp(bind->target, DK_INIT_TARGET_SETUP) == 0)
         return NACRE_OK;
     if (bind->fd < 0) {
         bound(making, bind, bind->is_dir ? "mode=40000" : "mode=100000");
@@ -335,7 +338,7 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
         }
         if (!bind->in_image)
             expect_mount(making, bind->target, bind->writable ? "rw" : "ro");
-        if (making->kernel != DK_KERNEL_HOSTS)
+        if (making->kernel != DK_KERNEL_HOSTS || bind->volume)
             status = know(making, bind, err);
         else
             bound(making, bind,
@@ -343,7 +346,7 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
                        bind->inode));
     }
     tmpfs(making, order);
-    for (; masked && *masked; masked++)
+    for (; !order->far && masked && *masked; masked++)
         if (strncmp(*masked, "/sys/fs/", 8) != 0) /* filesystems come and go */
             expect_mount(making, *masked, "type=tmpfs");
     return status;
@@ -364,6 +367,7 @@ static bool collect(struct dk_making *making, const struct dk_parts *parts)
     const char *const *proof = making->kernel == DK_KERNEL_GVISOR ? dk_gvisor_questions
                                : making->kernel == DK_KERNEL_KATA ? dk_kata_questions
                                : making->kernel == DK_KERNEL_MACHINE ? machines
+                               : parts->far                          ? dk_far_questions
                                                                      : NULL;
     size_t extra = 0;
 
@@ -563,7 +567,15 @@ static bool is_about_place(const struct nt_expect *row)
     return strncmp(row->what, BOUND, strlen(BOUND)) == 0 || row->what == kernels_id;
 }
 
-static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_box *box,
+/* Of these, those that say so whatever the policy mounts. */
+static bool is_about_init(const struct nt_expect *row)
+{
+    return row->what == kernels_id || strcmp(row->what, BOUND DK_INIT_TARGET) == 0 ||
+           strcmp(row->what, BOUND DK_INIT_TARGET_SETUP) == 0;
+}
+
+static enum nacre_status judge_row(const struct nt_expect *row, struct dk_site *site,
+                                   const struct nt_box *box,
                                    const struct dk_group *group, struct nacre_error *err)
 {
     size_t count = 0;
@@ -576,7 +588,8 @@ static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_
         count = answer ? strlen(answer) : 0;
     }
     status = nt_report_check(row, answer, count, err);
-
+    if (status != NACRE_OK && is_about_init(row))
+        atomic_store(&site->is_far, true);
     return status != NACRE_OK && is_about_place(row)
                ? nacre_fail_context(err, DK_ELSEWHERE)
                : status;
@@ -593,7 +606,7 @@ enum nacre_status dk_report_judge(const struct dk_report *report,
     const char *said = nt_box_answer(box, STATUS, &count);
 
     for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
-        status = judge_row(&report->rows[i], box, group, err);
+        status = judge_row(&report->rows[i], parts->site, box, group, err);
     if (status == NACRE_OK)
         status = judge_groups(&order, said, count, err);
     if (status == NACRE_OK)
@@ -613,6 +626,8 @@ enum nacre_status dk_report_learn(const struct dk_parts *parts, const struct nt_
     const char *path;
 
     *ret_found = false;
+    if (parts->far)
+        status = dk_far_judge(&parts->site->far, parts->masked, box, ret_found, err);
     /* Each one that is learned leaves the list of those that are not known. */
     while (status == NACRE_OK && left-- > 0 && (path = dk_binds_unknown(&input, 0))) {
         char question[NACRE_PATH_MAX + 8];
