@@ -272,6 +272,12 @@ static void bound(struct dk_making *making, const struct dk_bind *bind,
                                           planned });
 }
 
+static bool is_init(const char *target)
+{
+    return strcmp(target, DK_INIT_TARGET) == 0 ||
+           strcmp(target, DK_INIT_TARGET_SETUP) == 0;
+}
+
 /*
  * gVisor numbers files itself, and a volume is not nacre's to look at.  A directory is known by a file that nacre makes in it for
  * as long as the report takes, through the fd that it holds; a cover by being closed to
@@ -287,8 +293,7 @@ static enum nacre_status know(struct dk_making *making, const struct dk_bind *bi
     char shown[NACRE_SHOWN];
     enum nacre_status status;
 
-    if (strcmp(bind->target, DK_INIT_TARGET) == 0 ||
-        strcmp(bind->target, DK_INIT_TARGET_SETUP) == 0)
+    if (is_init(bind->target))
         return NACRE_OK;
     if (bind->fd < 0) {
         bound(making, bind, bind->is_dir ? "mode=40000" : "mode=100000");
@@ -567,15 +572,27 @@ static bool is_about_place(const struct nt_expect *row)
     return strncmp(row->what, BOUND, strlen(BOUND)) == 0 || row->what == kernels_id;
 }
 
-/* Of these, those that say so whatever the policy mounts. */
-static bool is_about_init(const struct nt_expect *row)
+/* Of these, those that say so whatever the policy mounts: another kernel, or another file
+ * as init though nacre's own still lies where the engine was told. */
+static bool is_far(const struct nt_expect *row, const struct dk_parts *parts)
 {
-    return row->what == kernels_id || strcmp(row->what, BOUND DK_INIT_TARGET) == 0 ||
-           strcmp(row->what, BOUND DK_INIT_TARGET_SETUP) == 0;
+    const struct dk_binds *binds = &parts->binds;
+    struct stat info;
+
+    if (row->what == kernels_id)
+        return true;
+    if (!is_about_place(row) || !is_init(row->what + strlen(BOUND)))
+        return false;
+    for (size_t i = 0; i < binds->count; i++)
+        if (is_init(binds->items[i].target))
+            return stat(binds->items[i].source, &info) == 0 &&
+                   info.st_dev == binds->items[i].device &&
+                   info.st_ino == binds->items[i].inode;
+    return false;
 }
 
-static enum nacre_status judge_row(const struct nt_expect *row, struct dk_site *site,
-                                   const struct nt_box *box,
+static enum nacre_status judge_row(const struct nt_expect *row,
+                                   const struct dk_parts *parts, const struct nt_box *box,
                                    const struct dk_group *group, struct nacre_error *err)
 {
     size_t count = 0;
@@ -588,8 +605,8 @@ static enum nacre_status judge_row(const struct nt_expect *row, struct dk_site *
         count = answer ? strlen(answer) : 0;
     }
     status = nt_report_check(row, answer, count, err);
-    if (status != NACRE_OK && is_about_init(row))
-        atomic_store(&site->is_far, true);
+    if (status != NACRE_OK && is_far(row, parts))
+        atomic_store(&parts->site->is_far, true);
     return status != NACRE_OK && is_about_place(row)
                ? nacre_fail_context(err, DK_ELSEWHERE)
                : status;
@@ -606,7 +623,7 @@ enum nacre_status dk_report_judge(const struct dk_report *report,
     const char *said = nt_box_answer(box, STATUS, &count);
 
     for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
-        status = judge_row(&report->rows[i], parts->site, box, group, err);
+        status = judge_row(&report->rows[i], parts, box, group, err);
     if (status == NACRE_OK)
         status = judge_groups(&order, said, count, err);
     if (status == NACRE_OK)
