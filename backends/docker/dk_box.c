@@ -22,6 +22,7 @@
 #define REPORT_MS 20000
 #define BOOT_MS 60000 /* of a machine; an emulated one takes ten seconds */
 #define END_MS 30000
+#define STRIKE_MS 1000
 
 #define BEAT_MS_MAX 5000
 #define COMMANDS_MAX 64
@@ -329,9 +330,24 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     return status == NACRE_OK ? meet(box, asked->caller.cancelled, ret_again, err) : status;
 }
 
+/* Without the engine, where that is permitted and it is on this machine.  If it fails, the
+ * engine does it. */
+static void strike(const struct dk_box *box)
+{
+    NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;
+    const struct dk_site *site = box->parts.site;
+    struct nacre_error ignored;
+
+    if (geteuid() == 0 && box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far &&
+        dk_group_open(site->client, box->id, site->is_cgroup2, &group, &ignored) ==
+            NACRE_OK)
+        (void)dk_group_kill(group, box->id, dk_within_ms(STRIKE_MS));
+}
+
 /* The channels first, then the container: a stream that nobody reads blocks the engine. */
 static void end(struct dk_box *box)
 {
+    bool resists = box->id[0] && box->box && nt_box_is_spent(box->box);
     struct nacre_error ignored;
 
     dk_vm_free(box->vm);
@@ -340,6 +356,8 @@ static void end(struct dk_box *box)
     box->box = NULL;
     dk_group_free(box->group);
     box->group = NULL;
+    if (resists)
+        strike(box);
     if (box->id[0]) /* what can't be removed now is found by its labels later */
         (void)!dk_container_remove(box->parts.site->client, box->id, dk_within_ms(END_MS),
                                    &ignored);
@@ -469,6 +487,7 @@ void dk_box_kill(struct dk_box *box)
     struct nacre_error ignored;
 
     atomic_store(&box->ended, true);
+    strike(box);
     /* If that fails, its commands end by their own deadlines. */
     (void)!dk_container_kill(box->parts.site->client, box->id, "KILL",
                              dk_within_ms(END_MS), &ignored);

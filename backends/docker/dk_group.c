@@ -12,12 +12,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cgroup_dir.h"
 #include "nacre/text.h"
 
 #define ROOT "/sys/fs/cgroup"
 #define LAST_ALARM_MS 2000 /* from a group's removal to what the kernel says of it */
 #define LOOK_MS 10000
 #define LIST_BYTES 8192
+#define ROUND_MS 20 /* between two looks at what still lives */
 
 struct dk_group {
     bool is_cgroup2;
@@ -176,6 +178,30 @@ static void set_alarm(struct dk_group *group)
     if (alarm >= 0 && control >= 0 && group->kills_fd >= 0 &&
         dprintf(control, "%d %d", alarm, group->kills_fd) > 0)
         group->alarm_fd = nacre_fd_take(&alarm);
+}
+
+/* ---- its end ---- */
+
+bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns)
+{
+    static const char *const v1[] = { "pids/.", "memory/.", "cpu/." };
+    NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
+
+    if (group->is_cgroup2)
+        dir_fd = open_file(group, ".", O_RDONLY | O_DIRECTORY);
+    for (size_t i = 0; !group->is_cgroup2 && dir_fd < 0 && i < NACRE_COUNT(v1); i++)
+        dir_fd = open_file(group, v1[i], O_RDONLY | O_DIRECTORY);
+    if (dir_fd < 0)
+        return false;
+    /* From 5.14 on v2 does it at one stroke; else what forked meanwhile is listed next. */
+    if (group->is_cgroup2)
+        (void)nacre_cgroup_write(dir_fd, "cgroup.kill", "1");
+    while (nacre_cgroup_kill_listed(dir_fd, id)) {
+        if (nacre_clock_ns() >= deadline_ns)
+            return false;
+        nacre_cgroup_pause_ms(ROUND_MS);
+    }
+    return true;
 }
 
 /* ---- finding it ---- */
