@@ -11,31 +11,39 @@
  * by the host from a plan and carried out in one loop.  The host is trusted here; a guest
  * never sees a spec.
  *
+ * A sandbox's pid 1 is told by messages of a SOCK_SEQPACKET socket: a struct launch_order
+ * with fds (the channel's socket, a memfd that holds the spec, then those that the
+ * operations count from 0), and then the trees (trees.h).  Over the channel, before any
+ * frame, comes a byte LAUNCH_JOIN with the fds of JOIN.  Whatever fails is told by a
+ * FAILED frame (frame.h) on the channel: then nothing of a guest was executed.
+ *
+ * `PROGRAM inner`, with that socket as fd 0, is a pid 1 in namespaces that its parent has
+ * made.  It sends a byte LAUNCH_BORN; the first message to it is a packed struct
+ * spec_head: its ids are mapped now.
+ *
  * The launcher is `PROGRAM launch`, with a SOCK_SEQPACKET socket as fd 0, and serves one
- * order after the other until there is nobody at the other end.  An order is a struct
- * launch_order with fds: the channel's socket, a memfd that holds the spec, then those
- * that the operations count from 0.  For each sandbox's pid 1 that it makes it sends, on
- * the same socket, a byte LAUNCH_BORN with a pidfd: a child of the launcher's own parent.
- * They serve the orders in turn.  After an order that is neither `early` nor `again` the
- * launcher ends.  Whatever fails is told by a FAILED frame (frame.h) on
- * the channel: then nothing of a guest was executed, and this launcher may be gone.
+ * order after the other until there is nobody at the other end.  For each sandbox's pid 1
+ * that it makes it sends, on the same socket, a byte LAUNCH_BORN with a pidfd: a child of
+ * the launcher's own parent.  They serve the orders in turn; the next one is made
+ * beforehand, of the same user, with all namespaces but those that hold something of the
+ * host's.  After a failure this launcher may be gone.
  */
 #define LAUNCH_BORN 'P'
+#define LAUNCH_JOIN 'J'
 struct launch_order {
-    bool loose; /* pid 1 is not to die with the thread that spawned the launcher: it is
-                   another's */
-    bool again; /* make the next pid 1 beforehand, with all namespaces but those that hold
-                   something of the host's; of the same user */
-    bool early; /* only that; of the spec its head counts, and the channel is none */
+    bool loose; /* pid 1 is not to die with the thread that its parent was spawned by, or
+                   that spawned it: it is another's */
 };
 #define LAUNCH_FDS_MAX 200
+#define LAUNCH_GROUPS_MAX 16
 #define SPEC_VERSION 1
+#define SPEC_HEAD_MAX 256 /* packed */
 #define SPEC_BYTES_MAX ((size_t)32 << 20)
 #define SPEC_NO_FD UINT64_MAX
 #define SPEC_TARGET_MAX 8192 /* a mount's name and one below it */
 
 #define SPEC_KIND_MAP(X)                                                               \
-    X(JOIN, "join a cgroup")   /* fd: its cgroup.procs */                              \
+    X(JOIN, "join a cgroup")   /* all of those whose files come over the channel */    \
     X(DATA, "limit data")      /* bytes: RLIMIT_DATA of every process */               \
     X(ROOT, "make the root")   /* a tmpfs; else a TREE at "" is the root */            \
     X(SCRATCH, "make scratch") /* bytes, files: of the one tmpfs that PRIVATE and COVER \

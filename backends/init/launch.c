@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -29,14 +28,16 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "ids.h"
 #include "launch_ops.h"
 #include "nacre/own.h"
+#include "pass.h"
 #include "pidfd.h"
 #include "signals.h"
 
 #define CONTROL 0
 #define NOTHING 1 /* /dev/null */
-#define INNER 3   /* the socket to the next pid 1; without one it leads nowhere */
+#define INNER LAUNCH_SOCKET /* to the next pid 1; without one it leads nowhere */
 #define NAMESPACES                                                                       \
     (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS)
 
@@ -87,31 +88,6 @@ void launch_read_spec(struct launch *launch, int spec_fd)
     launch->op_bytes = unpack.size - unpack.used;
 }
 
-static void write_file(pid_t pid, const char *name, const char *text)
-{
-    char path[64];
-    NACRE_AUTO(nacre_fd_guard) int fd = -1;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-    fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
-        launch_fail("map the sandbox's ids by", name);
-}
-
-/* One id, the sandbox's own, onto itself: no other exists in there, root neither. */
-static void map_ids(const struct spec_head *head, pid_t pid)
-{
-    char text[80];
-
-    write_file(pid, "setgroups", "deny");
-    (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " 1", head->uid,
-                   head->uid);
-    write_file(pid, "uid_map", text);
-    (void)snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 " 1", head->gid,
-                   head->gid);
-    write_file(pid, "gid_map", text);
-}
-
 /* The host learns of its new child by a pidfd: a number could have become a stranger's by
  * the time that it waits for it. */
 static bool announce(int pidfd)
@@ -146,6 +122,7 @@ static void make_inner(const struct spec_head *head)
         .flags = NAMESPACES | CLONE_PARENT | CLONE_PIDFD,
         .pidfd = (uintptr_t)&pidfd,
     };
+    const char *unmapped;
     long pid;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -154,14 +131,16 @@ static void make_inner(const struct spec_head *head)
     if (pid == 0) {
         (void)close(pair[0]);
         await_ids(pair[1]);
-        launch_inner(head, pair[1]);
+        launch_inner(head, pair[1], 0);
     }
     if (pid < 0)
         launch_fail("make the namespaces", NULL);
     (void)close(pair[1]);
     if (!announce(pidfd))
         _exit(1); /* there is no host any more */
-    map_ids(head, (pid_t)pid);
+    unmapped = nacre_ids_map((pid_t)pid, head->uid, head->gid);
+    if (unmapped)
+        launch_fail("map the sandbox's ids by", unmapped);
     if (!pass_send(pair[0], "", 1, NULL, 0) || dup3(pair[0], INNER, O_CLOEXEC) < 0)
         launch_fail("go on", NULL);
 }
@@ -178,20 +157,17 @@ static void give_order(const struct launch *launch, int spec_fd)
         launch_fail("hand the order on", NULL);
 }
 
-static void give_trees(const struct launch *launch)
+/* With the caller's own privileges. */
+static void give_trees(struct launch *launch)
 {
-    size_t done = 0;
-    bool more;
+    struct unpack ops = { .bytes = launch->ops, .size = launch->op_bytes };
+    struct spec_op op = { .text = "" };
 
-    do {
-        size_t left = launch->tree_count - done;
-        size_t count = left < PASS_FDS_MAX ? left : PASS_FDS_MAX;
-
-        more = count < left;
-        if (!pass_send(INNER, &more, sizeof(more), launch->trees + done, count))
-            launch_fail("hand the mounts on", NULL);
-        done += count;
-    } while (more);
+    if (!trees_open(&ops, launch->head.op_count, launch->fds, launch->fd_count,
+                    launch->trees, &launch->tree_count, &op))
+        launch_fail(spec_kind_words(op.kind), op.text);
+    if (!trees_send(INNER, launch->trees, launch->tree_count))
+        launch_fail("hand the mounts on", NULL);
 }
 
 /* The order first: its namespace of mounts is made while the trees are opened here. */
@@ -200,7 +176,6 @@ static void make_sandbox(struct launch *launch, int spec_fd, bool has_inner)
     if (!has_inner)
         make_inner(&launch->head);
     give_order(launch, spec_fd);
-    launch_outside(launch);
     give_trees(launch);
     /* Nothing of this sandbox is held any longer, nor seen by the next one. */
     launch_channel = -1;
@@ -209,8 +184,8 @@ static void make_sandbox(struct launch *launch, int spec_fd, bool has_inner)
     (void)close_from(INNER + 1);
 }
 
-/* False when there is nobody any more, or nothing more to do. */
-static bool serve(struct launch *launch, bool *has_inner)
+/* False when there is nobody any more. */
+static bool serve(struct launch *launch, bool has_inner)
 {
     static char hostname[HOST_NAME_MAX + 1];
     int fds[LAUNCH_FDS_MAX + 2];
@@ -219,20 +194,16 @@ static bool serve(struct launch *launch, bool *has_inner)
     if (pass_receive(CONTROL, true, &launch->order, sizeof(launch->order), fds,
                      NACRE_COUNT(fds), &count) != sizeof(launch->order) || count < 2)
         return false;
-    if (!launch->order.early)
-        launch_channel = fds[0];
+    launch_channel = fds[0];
     launch->fd_count = count - 2;
     memcpy(launch->fds, fds + 2, launch->fd_count * sizeof(int));
     launch_read_spec(launch, fds[1]);
     (void)snprintf(hostname, sizeof(hostname), "%s", launch->head.hostname);
     launch->head.hostname = hostname;
-    if (!launch->order.early)
-        make_sandbox(launch, fds[1], *has_inner);
-    *has_inner = launch->order.early || launch->order.again;
-    if (*has_inner)
-        make_inner(&launch->head);
+    make_sandbox(launch, fds[1], has_inner);
+    make_inner(&launch->head);
     (void)close_from(INNER + 1);
-    return *has_inner;
+    return true;
 }
 
 /* In real time a guest would have a processor to itself; and cgroups may take none in.
@@ -246,8 +217,7 @@ static bool leave_real_time(void)
            syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &priority) == 0;
 }
 
-/* Neither directories of the host's nor what it has left open. */
-static bool begin(void)
+bool launch_begin(void)
 {
     int null_fd;
 
@@ -268,10 +238,10 @@ int launch_main(void)
     static struct launch launch;
     bool has_inner = false;
 
-    if (!begin())
+    if (!launch_begin())
         return 1;
-    do {
+    do
         launch = (struct launch){ .root_fd = -1, .names_fd = -1 };
-    } while (serve(&launch, &has_inner));
+    while (has_inner = serve(&launch, has_inner), has_inner);
     return 0;
 }

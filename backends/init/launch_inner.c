@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "init.h"
+#include "launch.h"
 #include "launch_ops.h"
 #include "loopback.h"
 #include "nacre/own.h"
+#include "pass.h"
 #include "seccomp.h"
 
 /* Swaps the roots and lets the old one go, with all that is mounted there. */
@@ -111,7 +113,7 @@ static const char *settle(const struct spec_head *head)
     return bound_capabilities() ? NULL : "bound the capabilities";
 }
 
-/* Ends without a word when the launcher is gone. */
+/* Ends without a word when there is nobody any more. */
 static void receive_order(struct launch *launch, int socket)
 {
     int fds[LAUNCH_FDS_MAX + 2];
@@ -126,30 +128,14 @@ static void receive_order(struct launch *launch, int socket)
     launch_read_spec(launch, fds[1]);
 }
 
-/* The launcher has told already why there are none. */
-static void receive_trees(struct launch *launch, int socket)
-{
-    bool more;
-
-    do {
-        size_t count;
-
-        if (pass_receive(socket, true, &more, sizeof(more),
-                         launch->trees + launch->tree_count,
-                         LAUNCH_TREES_MAX - launch->tree_count, &count) != sizeof(more))
-            _exit(1);
-        launch->tree_count += count;
-    } while (more);
-}
-
-_Noreturn void launch_inner(const struct spec_head *head, int socket)
+_Noreturn void launch_inner(const struct spec_head *head, int socket, int no_network)
 {
     static struct launch launch = { .root_fd = -1, .scratch_fd = -1, .cover_dir_fd = -1,
                                     .cover_file_fd = -1, .names_fd = -1 };
     struct init_place place = { .is_pid1 = true, .walls = true, .held = true,
                                 .landlock_fd = -1 };
-    const char *failed = settle(head);
-    int number = errno;
+    const char *failed = no_network ? "make the network" : settle(head);
+    int number = no_network ? no_network : errno;
 
     receive_order(&launch, socket);
     errno = number;
@@ -163,10 +149,34 @@ _Noreturn void launch_inner(const struct spec_head *head, int socket)
         launch_fail("make a mount namespace", NULL);
     if (dup2(launch_channel, 0) < 0 || dup2(launch_channel, 1) < 0)
         launch_fail("take the channel", NULL);
-    receive_trees(&launch, socket);
+    /* Whoever opens them has told already why there are none. */
+    if (!trees_receive(socket, launch.trees, &launch.tree_count))
+        _exit(1);
     launch_inside(&launch);
     change_root(&launch);
     raise_walls(&launch);
     place.names_fd = launch.names_fd;
     _exit(init_main(&place));
+}
+
+int launch_inner_main(void)
+{
+    const char born = LAUNCH_BORN;
+    uint8_t bytes[SPEC_HEAD_MAX];
+    struct unpack unpack = { .bytes = bytes };
+    struct spec_head head;
+    int no_network;
+    size_t count;
+    ssize_t size;
+
+    if (!launch_begin() || dup3(0, LAUNCH_SOCKET, O_CLOEXEC) < 0 ||
+        !pass_send(LAUNCH_SOCKET, &born, 1, NULL, 0))
+        return 1;
+    /* It takes the longest of all namespaces, and meanwhile the ids are mapped. */
+    no_network = unshare(CLONE_NEWNET) == 0 ? 0 : errno;
+    size = pass_receive(LAUNCH_SOCKET, true, bytes, sizeof(bytes), NULL, 0, &count);
+    unpack.size = size > 0 ? (size_t)size : 0;
+    if (!spec_head_unpack(&unpack, &head))
+        return 1;
+    launch_inner(&head, LAUNCH_SOCKET, no_network);
 }

@@ -23,30 +23,10 @@
 #include "doorway.h"
 #include "mount_api.h"
 #include "nacre/own.h"
+#include "pass.h"
 
 #define ROOT_BYTES "1048576" /* directories, links and a few small files */
 #define ROOT_FILES "2048"
-
-static uint64_t attributes(uint64_t flags)
-{
-    return MOUNT_ATTR_NOSUID | (flags & SPEC_DEVICE ? 0 : MOUNT_ATTR_NODEV) |
-           (flags & SPEC_READ_ONLY ? MOUNT_ATTR_RDONLY : 0) |
-           (flags & SPEC_NO_EXEC ? MOUNT_ATTR_NOEXEC : 0);
-}
-
-/* A copy of the mounts at and below `fd`, private, with the flags that were asked for. */
-static int clone_tree(int fd, uint64_t flags)
-{
-    const struct mount_attr attr = { .attr_set = attributes(flags),
-                                     .propagation = MS_PRIVATE };
-    NACRE_AUTO(nacre_fd_guard) int tree =
-        api_open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
-                                  AT_RECURSIVE);
-
-    if (tree < 0 || api_mount_setattr(tree, &attr) != 0)
-        return -1;
-    return nacre_fd_take(&tree);
-}
 
 static void check_identity(int fd, const struct spec_op *op)
 {
@@ -203,7 +183,7 @@ static void make_private(struct launch *launch, const struct spec_op *op)
     (void)snprintf(name, sizeof(name), "%u", launch->privates++);
     if (mkdirat(launch->scratch_fd, name, (mode_t)op->mode) == 0)
         fd = openat(launch->scratch_fd, name, O_PATH | O_CLOEXEC);
-    if (fd < 0 || (tree = clone_tree(fd, op->flags)) < 0)
+    if (fd < 0 || (tree = tree_clone(fd, op->flags)) < 0)
         launch_fail(spec_kind_words(op->kind), op->target);
     attach(launch, op, tree);
 }
@@ -233,7 +213,7 @@ static int find_tree(const struct spec_op *op)
     if (fd < 0)
         launch_fail(spec_kind_words(op->kind), op->text);
     check_identity(fd, op);
-    tree = clone_tree(fd, op->flags);
+    tree = tree_clone(fd, op->flags);
     if (tree < 0)
         launch_fail(spec_kind_words(op->kind), op->text);
     return tree;
@@ -262,7 +242,7 @@ static void hold(struct launch *launch, const struct spec_op *op)
     if (fd < 0)
         launch_fail(spec_kind_words(op->kind), op->target);
     check_identity(fd, op);
-    tree = clone_tree(fd, op->flags);
+    tree = tree_clone(fd, op->flags);
     if (tree < 0 || api_move_mount(tree, fd) != 0)
         launch_fail(spec_kind_words(op->kind), op->target);
 }
@@ -278,7 +258,7 @@ static void cover(struct launch *launch, const struct spec_op *op)
     if (fd < 0)
         launch_fail(spec_kind_words(op->kind), op->target);
     check_identity(fd, op);
-    tree = clone_tree(source, SPEC_READ_ONLY | SPEC_NO_EXEC);
+    tree = tree_clone(source, SPEC_READ_ONLY | SPEC_NO_EXEC);
     if (tree < 0 || api_move_mount(tree, fd) != 0)
         launch_fail(spec_kind_words(op->kind), op->target);
 }
@@ -296,7 +276,7 @@ static void put_over(struct launch *launch, const struct spec_op *op)
     (void)snprintf(name, sizeof(name), "%u", launch->privates++);
     fd = openat(launch->scratch_fd, name, flags, (mode_t)op->mode);
     if (target < 0 || fd < 0 || write(fd, op->text, size) != (ssize_t)size ||
-        (tree = clone_tree(fd, SPEC_READ_ONLY | SPEC_NO_EXEC)) < 0 ||
+        (tree = tree_clone(fd, SPEC_READ_ONLY | SPEC_NO_EXEC)) < 0 ||
         api_move_mount(tree, target) != 0)
         launch_fail(spec_kind_words(op->kind), op->target);
 }
@@ -321,11 +301,23 @@ static void listen_at(struct launch *launch, const struct spec_op *op)
 }
 
 /* "0" is the writer itself, whatever its number; what it starts is born where it is.  The
- * kernel judges by who has opened the file, which is the host. */
-static void join(const struct launch *launch, const struct spec_op *op)
+ * kernel judges by who has opened the file, which is the host; without one this ends. */
+static void join(const struct spec_op *op)
 {
-    if (op->fd >= launch->fd_count || write(launch->fds[op->fd], "0", 1) != 1)
-        launch_fail(spec_kind_words(op->kind), op->target);
+    int fds[LAUNCH_GROUPS_MAX];
+    size_t count = 0;
+    char byte = 0;
+
+    if (pass_receive(launch_channel, true, &byte, 1, fds, NACRE_COUNT(fds), &count) != 1)
+        _exit(1);
+    errno = EBADMSG;
+    if (byte != LAUNCH_JOIN)
+        launch_fail(spec_kind_words(op->kind), NULL);
+    for (size_t i = 0; i < count; i++) {
+        if (write(fds[i], "0", 1) != 1)
+            launch_fail(spec_kind_words(op->kind), NULL);
+        (void)close(fds[i]);
+    }
 }
 
 static void limit_data(const struct spec_op *op)
@@ -361,38 +353,12 @@ static void do_inside(struct launch *launch, const struct spec_op *op, size_t tr
     case SPEC_COVER: cover(launch, op); break;
     case SPEC_OVER: put_over(launch, op); break;
     case SPEC_LISTEN: listen_at(launch, op); break;
-    case SPEC_JOIN: join(launch, op); break;
+    case SPEC_JOIN: join(op); break;
     case SPEC_DATA: limit_data(op); break;
     case SPEC_NONE:
     case SPEC_KIND_COUNT:
         break; /* no spec has them */
     }
-}
-
-/*
- * With the caller's privileges (root) the very fd that the host holds is copied, and
- * directories are reached that the sandbox's user could not walk to.  Without them the
- * kernel says EPERM to the first one, and find_tree() does them all later.
- */
-static bool early_tree(const struct launch *launch, const struct spec_op *op,
-                       int *ret_tree)
-{
-    NACRE_AUTO(nacre_fd_guard) int opened = -1;
-    int fd;
-
-    if (op->fd != SPEC_NO_FD && op->fd >= launch->fd_count) {
-        errno = EBADF;
-        launch_fail(spec_kind_words(op->kind), op->target);
-    }
-    if (op->fd == SPEC_NO_FD)
-        opened = open(op->text, O_PATH | O_CLOEXEC);
-    fd = op->fd == SPEC_NO_FD ? opened : launch->fds[op->fd];
-    if (fd < 0)
-        launch_fail(spec_kind_words(op->kind), op->text);
-    *ret_tree = clone_tree(fd, op->flags);
-    if (*ret_tree < 0 && errno != EPERM)
-        launch_fail(spec_kind_words(op->kind), op->text);
-    return *ret_tree >= 0;
 }
 
 /* Calls back for each operation, with the number of TREE operations before it. */
@@ -405,7 +371,7 @@ static void each(struct launch *launch,
     for (uint64_t i = 0; i < launch->head.op_count; i++) {
         struct spec_op op;
 
-        if (!spec_op_unpack(&unpack, &op) || trees == LAUNCH_TREES_MAX) {
+        if (!spec_op_unpack(&unpack, &op) || trees == TREES_MAX) {
             errno = EBADMSG;
             launch_fail("read the spec", NULL);
         }
@@ -416,17 +382,6 @@ static void each(struct launch *launch,
         errno = EBADMSG;
         launch_fail("read the spec", NULL);
     }
-}
-
-static void do_outside(struct launch *launch, const struct spec_op *op, size_t tree_index)
-{
-    if (op->kind == SPEC_TREE && tree_index == launch->tree_count)
-        launch->tree_count += early_tree(launch, op, &launch->trees[tree_index]);
-}
-
-void launch_outside(struct launch *launch)
-{
-    each(launch, do_outside);
 }
 
 void launch_inside(struct launch *launch)

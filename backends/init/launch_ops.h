@@ -2,10 +2,9 @@
 #define NACRE_INIT_LAUNCH_OPS_H
 
 #include "landlock.h"
-#include "pass.h"
 #include "spec.h"
+#include "trees.h"
 
-#define LAUNCH_TREES_MAX 512 /* binds of one sandbox */
 #define LAUNCH_RULES_MAX 512
 
 /* A sandbox in the making.  Everything that fails ends the process by launch_fail(). */
@@ -19,7 +18,7 @@ struct launch {
     int fds[LAUNCH_FDS_MAX];
     size_t fd_count;
 
-    int trees[LAUNCH_TREES_MAX]; /* of the TREE operations in their order; all or none */
+    int trees[TREES_MAX]; /* of the TREE operations in their order, as many as came */
     size_t tree_count;
     int root_fd;                 /* of the sandbox's root; -1: not yet */
     bool root_is_ours;           /* a tmpfs of the sandbox, not a tree of the host's */
@@ -30,6 +29,11 @@ struct launch {
     size_t rule_count;
 };
 
+/* A process that makes sandboxes begins with neither directories of the host's nor what it
+ * has left open: fd 0 alone stays, 1 and 2 are /dev/null, and LAUNCH_SOCKET is taken. */
+#define LAUNCH_SOCKET 3
+bool launch_begin(void);
+
 /* Where failures are told: the channel of the sandbox in the making; -1: nowhere yet. */
 extern int launch_channel;
 
@@ -39,19 +43,13 @@ _Noreturn void launch_fail(const char *step, const char *what);
 
 /* The spec in `spec_fd`, mapped. */
 void launch_read_spec(struct launch *launch, int spec_fd);
-/* What goes further with the caller's own privileges: the trees.  None without them. */
-void launch_outside(struct launch *launch);
 /* What is done as the sandbox's own user, in its namespaces. */
 void launch_inside(struct launch *launch);
 /* The second wall: what may be done where, as the operations say; -1 without one. */
 int launch_ruleset(struct launch *launch);
 
-/*
- * launch_inner.c: the life of a sandbox's pid 1, from when its ids are mapped.  Over
- * `socket` it is given its order: a struct launch_order with the channel, the spec and the
- * spec's fds, and then the trees, in messages of PASS_FDS_MAX that say whether there are
- * more.
- */
-_Noreturn void launch_inner(const struct spec_head *head, int socket);
+/* launch_inner.c: the life of a sandbox's pid 1, from when its ids are mapped; `socket`
+ * as in spec.h, `no_network` an errno or 0. */
+_Noreturn void launch_inner(const struct spec_head *head, int socket, int no_network);
 
 #endif

@@ -13,6 +13,8 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "launch") == 0)
         return launch_main();
+    if (argc == 2 && strcmp(argv[1], "inner") == 0)
+        return launch_inner_main();
     /* Whatever else a kernel's command line may pass on to its first process. */
     if (argc == 2 && strcmp(argv[1], "machine") == 0 && place.is_pid1)
         return machine_main();
@@ -23,8 +25,8 @@ int main(int argc, char **argv)
     else if (argc == 2 && strcmp(argv[1], "setup") == 0)
         place.setup = true;
     else if (argc != 1) {
-        (void)fputs("nacre-init: expected no argument, \"launch\", \"machine\", "
-                    "\"browser\", \"setup\" or \"none\"; nacre starts it, as the first "
+        (void)fputs("nacre-init: expected no argument, \"launch\", \"inner\", "
+                    "\"machine\", \"browser\", \"setup\" or \"none\"; nacre starts it, as the first "
                     "process of a sandbox\n",
                     stderr);
         return 2;

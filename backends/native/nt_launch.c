@@ -16,6 +16,7 @@
 
 #include "init_image.h"
 #include "nacre/clock.h"
+#include "nt_direct.h"
 #include "pass.h"
 #include "pidfd.h"
 #include "spec.h"
@@ -28,10 +29,10 @@
 struct nt_launcher {
     pthread_mutex_t lock; /* guards all of it */
     int init_fd;          /* the program; -1: not yet */
+    bool again;
     int control_fd, pidfd; /* of the process that makes sandboxes; -1: there is none */
     pid_t thread;          /* that spawned it */
-    bool again;
-    bool is_last; /* it ends by itself after the order that it got */
+    struct nt_direct direct; /* without one */
 };
 
 /* ---- what the launcher is given ---- */
@@ -48,24 +49,6 @@ static enum nacre_status spec_memfd(const void *spec, size_t spec_bytes, int *re
               F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "the sandbox's spec can't be handed over");
     *ret_fd = nacre_fd_take(&fd);
-    return NACRE_OK;
-}
-
-static enum nacre_status send_order(const struct nt_launcher *launcher, int channel,
-                                    int spec_fd, const struct nt_launch_options *options,
-                                    struct nacre_error *err)
-{
-    const struct launch_order order = { .loose = launcher->thread != gettid(),
-                                        .again = launcher->again };
-    int fds[LAUNCH_FDS_MAX + 2] = { channel, spec_fd };
-
-    if (options->fd_count > 0)
-        memcpy(fds + 2, options->fds, options->fd_count * sizeof(int));
-    /* Nobody there any more: that shows when the answer is waited for. */
-    if (!pass_send(launcher->control_fd, &order, sizeof(order), fds,
-                   options->fd_count + 2) &&
-        errno != EPIPE && errno != ECONNRESET)
-        return nacre_fail(err, NACRE_ERR_IO, "the sandbox's spec can't be handed over");
     return NACRE_OK;
 }
 
@@ -155,19 +138,23 @@ static bool ready(int fd, uint64_t deadline_ns)
     return false;
 }
 
+/* Copying it takes longer than opening an executor may: so only when it is needed. */
+static enum nacre_status have_program(struct nt_launcher *launcher,
+                                      struct nacre_error *err)
+{
+    return launcher->init_fd < 0 ? nacre_init_fd(&launcher->init_fd, err) : NACRE_OK;
+}
+
 /* Spawns the program with one end of a new pair of sockets; the other is ours. */
 static enum nacre_status start(struct nt_launcher *launcher, int type, const char *mode,
                                int *ret_pidfd, int *ret_fd, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int ours = -1;
     NACRE_AUTO(nacre_fd_guard) int theirs = -1;
-    enum nacre_status status = NACRE_OK;
+    enum nacre_status status = have_program(launcher, err);
     pid_t pid = 0;
     int pair[2], failure;
 
-    /* Copying the program takes longer than opening an executor may: so only now. */
-    if (launcher->init_fd < 0)
-        status = nacre_init_fd(&launcher->init_fd, err);
     if (status != NACRE_OK)
         return status;
     if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair) != 0)
@@ -224,6 +211,7 @@ enum nacre_status nt_launcher_open(bool again, struct nt_launcher **ret_launcher
     if (!launcher)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a launcher");
     launcher->init_fd = launcher->control_fd = launcher->pidfd = -1;
+    launcher->direct = (struct nt_direct){ .pid1_fd = -1, .socket = -1 };
     launcher->again = again;
     (void)pthread_mutex_init(&launcher->lock, NULL);
     *ret_launcher = launcher;
@@ -235,42 +223,71 @@ void nt_launcher_free(struct nt_launcher *launcher)
     if (!launcher)
         return;
     stop(launcher);
+    nt_direct_end(&launcher->direct);
     nacre_fd_guard(&launcher->init_fd);
     (void)pthread_mutex_destroy(&launcher->lock);
     free(launcher);
-}
-
-static enum nacre_status start_launcher(struct nt_launcher *launcher,
-                                        struct nacre_error *err)
-{
-    launcher->is_last = false;
-    launcher->thread = gettid();
-    return start(launcher, SOCK_SEQPACKET, "launch", &launcher->pidfd,
-                 &launcher->control_fd, err);
 }
 
 /* To the one that is there, else to a new one.  Orders and answers go in step: after any
  * failure there has to be another launcher. */
 static enum nacre_status order(struct nt_launcher *launcher, int channel, int spec_fd,
                                const struct nt_launch_options *options,
-                               struct nacre_error *err)
+                               struct nt_launched *launched, struct nacre_error *err)
 {
     enum nacre_status status = NACRE_OK;
 
-    if (launcher->is_last)
-        stop(launcher);
-    if (launcher->control_fd < 0)
-        status = start_launcher(launcher, err);
+    if (launcher->control_fd < 0) {
+        launcher->thread = gettid();
+        status = start(launcher, SOCK_SEQPACKET, "launch", &launcher->pidfd,
+                       &launcher->control_fd, err);
+    }
     if (status == NACRE_OK)
-        status = send_order(launcher, channel, spec_fd, options, err);
-    launcher->is_last = !launcher->again;
-    /* To free the program's copy takes time, and there is none later; another launcher
-     * would get another copy. */
-    if (launcher->is_last && launcher->init_fd >= 0)
-        (void)close(nacre_fd_take(&launcher->init_fd));
+        status = nt_order_send(launcher->control_fd, launcher->thread != gettid(),
+                               channel, spec_fd, options, err);
     if (status == NACRE_OK)
         status = await_answer(launcher->control_fd, options, err);
+    if (status == NACRE_OK)
+        status = receive_born(launcher->control_fd, launched->channel_fd,
+                              &launched->pid1_fd, err);
+    if (launched->pid1_fd < 0)
+        stop(launcher);
     return status;
+}
+
+static enum nacre_status begin_direct(struct nt_launcher *launcher,
+                                      const struct spec_head *head,
+                                      struct nacre_error *err)
+{
+    enum nacre_status status = have_program(launcher, err);
+
+    if (status == NACRE_OK)
+        status = nt_direct_begin(launcher->init_fd, head, &launcher->direct, err);
+    /* To free the program's copy takes time, and there is none later; whoever is to be
+     * made in place of this one gets another copy. */
+    nacre_fd_guard(&launcher->init_fd);
+    launcher->init_fd = -1;
+    return status;
+}
+
+static enum nacre_status order_direct(struct nt_launcher *launcher, int channel,
+                                      int spec_fd,
+                                      const struct nt_launch_options *options,
+                                      struct nt_launched *launched,
+                                      struct nacre_error *err)
+{
+    struct unpack unpack = { .bytes = options->spec, .size = options->spec_bytes };
+    enum nacre_status status = NACRE_OK;
+    struct spec_head head;
+    bool is_spec = spec_head_unpack(&unpack, &head);
+
+    assert(is_spec);
+    if (launcher->direct.pid1_fd < 0)
+        status = begin_direct(launcher, &head, err);
+    return status == NACRE_OK
+               ? nt_direct_order(&launcher->direct, channel, spec_fd, options,
+                                 &launched->pid1_fd, err)
+               : status;
 }
 
 static enum nacre_status launch_spec(struct nt_launcher *launcher,
@@ -293,35 +310,9 @@ static enum nacre_status launch_spec(struct nt_launcher *launcher,
     launched->channel_fd = pair[0];
     theirs = pair[1];
     (void)pthread_mutex_lock(&launcher->lock);
-    status = order(launcher, theirs, spec_fd, options, err);
-    if (status == NACRE_OK)
-        status = receive_born(launcher->control_fd, launched->channel_fd,
-                              &launched->pid1_fd, err);
-    if (launched->pid1_fd < 0)
-        stop(launcher);
+    status = (launcher->again ? order : order_direct)(launcher, theirs, spec_fd, options,
+                                                      launched, err);
     (void)pthread_mutex_unlock(&launcher->lock);
-    return status;
-}
-
-/* An order's fds are the channel first: here it stands for itself. */
-static enum nacre_status prepare(struct nt_launcher *launcher,
-                                 const struct spec_head *head, struct nacre_error *err)
-{
-    const struct launch_order order = { .early = true };
-    NACRE_AUTO(nacre_fd_guard) int spec_fd = -1;
-    uint8_t bytes[128];
-    struct pack pack = { .bytes = bytes, .size = sizeof(bytes) };
-    enum nacre_status status;
-
-    spec_head_pack(&pack, head);
-    assert(!pack.failed);
-    status = spec_memfd(bytes, pack.used, &spec_fd, err);
-    if (status == NACRE_OK)
-        status = start_launcher(launcher, err);
-    if (status == NACRE_OK &&
-        !pass_send(launcher->control_fd, &order, sizeof(order),
-                   (const int[]){ spec_fd, spec_fd }, 2))
-        status = nacre_fail(err, NACRE_ERR_IO, "the sandbox's spec can't be handed over");
     return status;
 }
 
@@ -329,9 +320,10 @@ void nt_launcher_prepare(struct nt_launcher *launcher, const struct spec_head *h
 {
     struct nacre_error err;
 
+    assert(!launcher->again);
     (void)pthread_mutex_lock(&launcher->lock);
-    if (launcher->control_fd < 0 && prepare(launcher, head, &err) != NACRE_OK)
-        stop(launcher);
+    if (launcher->direct.pid1_fd < 0)
+        (void)!begin_direct(launcher, head, &err);
     (void)pthread_mutex_unlock(&launcher->lock);
 }
 
@@ -349,6 +341,18 @@ enum nacre_status nt_launch(struct nt_launcher *launcher,
                    &ret_launched->channel_fd, err);
     (void)pthread_mutex_unlock(&launcher->lock);
     return status;
+}
+
+enum nacre_status nt_launched_join(const struct nt_launched *launched, const int *fds,
+                                   size_t count, struct nacre_error *err)
+{
+    const char join = LAUNCH_JOIN;
+
+    assert(count <= LAUNCH_GROUPS_MAX);
+    if (!pass_send(launched->channel_fd, &join, 1, fds, count) && errno != EPIPE &&
+        errno != ECONNRESET)
+        return nacre_fail(err, NACRE_ERR_IO, "the sandbox's cgroups can't be handed over");
+    return NACRE_OK;
 }
 
 /* ---- the end ---- */

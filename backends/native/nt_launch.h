@@ -17,14 +17,14 @@ struct nt_launcher;
 struct spec_head;
 
 /* Starts nothing yet.  One launcher serves all runs; it holds nothing of a sandbox that
- * was made, and ends with this process.  `again`: there will be more than one run, and
- * the next one's namespaces are made beforehand. */
+ * was made, and ends with this process.  `again`: there will be more than one run: a
+ * process of its own makes the sandboxes, and the next one's namespaces beforehand. */
 NACRE_MUST_CHECK enum nacre_status nt_launcher_open(bool again,
                                                     struct nt_launcher **ret_launcher,
                                                     struct nacre_error *err);
 
-/* Has the first sandbox's namespaces made while the caller still does something else.
- * That this failed shows in nt_launch(). */
+/* Where there will be but one sandbox: makes its pid 1, which goes on by itself while the
+ * caller still does something else.  That this failed shows in nt_launch(). */
 void nt_launcher_prepare(struct nt_launcher *launcher, const struct spec_head *head);
 
 /* What was launched has been ended.  Accepts NULL. */
@@ -57,6 +57,12 @@ NACRE_MUST_CHECK enum nacre_status nt_launch(struct nt_launcher *launcher,
                                              const struct nt_launch_options *options,
                                              struct nt_launched *ret_launched,
                                              struct nacre_error *err);
+
+/* pid 1 waits for this: it writes "0" to each of these files, or to none.  That it has
+ * ended already shows in nt_box_open(). */
+NACRE_MUST_CHECK enum nacre_status nt_launched_join(const struct nt_launched *launched,
+                                                    const int *fds, size_t count,
+                                                    struct nacre_error *err);
 
 /*
  * After the box was freed, and so the channel closed: kills pid 1 and with it all that it

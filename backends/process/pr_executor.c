@@ -277,7 +277,6 @@ static enum nacre_status make_spec(struct sandbox *sandbox, const struct nacre_p
                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf mountinfo = NACRE_BUF(MOUNTINFO_MAX);
-    int cgroup_fds[NACRE_BOX_HIERARCHIES_MAX];
     struct pr_spec_input input = {
         .door_fd = door_fd,
         .hosts = sandbox->names.hosts,
@@ -288,7 +287,6 @@ static enum nacre_status make_spec(struct sandbox *sandbox, const struct nacre_p
         .uid = sandbox->executor->user.uid,
         .gid = sandbox->executor->user.gid,
         .landlock = true,
-        .cgroup_fds = cgroup_fds,
     };
     enum nacre_status status = read_mountinfo(&sandbox->mounts, &mountinfo, err);
 
@@ -297,8 +295,6 @@ static enum nacre_status make_spec(struct sandbox *sandbox, const struct nacre_p
     input.mountinfo = mountinfo.bytes ? mountinfo.bytes : "";
     if (sandbox->masks)
         input.masks = nt_masks_items(sandbox->masks, &input.mask_count);
-    if (sandbox->group.group)
-        input.cgroup_count = nacre_box_group_procs(sandbox->group.group, cgroup_fds);
     if (!pr_groups_bound(&sandbox->executor->base, plan))
         input.data_bytes_max = plan->limits.memory_bytes_max;
     status = pr_spec_make(&input, &sandbox->spec, err);
@@ -328,6 +324,26 @@ static enum nacre_status launch(struct sandbox *sandbox, uint64_t deadline_ns,
         return status;
     options.spec = packed;
     return nt_launch(sandbox->executor->launcher, &options, &sandbox->launched, err);
+}
+
+/* While pid 1 makes its mounts; it has to be in there before it reports. */
+static enum nacre_status join_group(struct sandbox *sandbox,
+                                    const struct nacre_plan *plan,
+                                    struct nacre_error *err)
+{
+    struct executor *executor = sandbox->executor;
+    int fds[NACRE_BOX_HIERARCHIES_MAX];
+    enum nacre_status status = NACRE_OK;
+    size_t count = 0;
+
+    if (!sandbox->group.pool)
+        status = pr_group_take(&executor->groups, &executor->base, plan, &sandbox->group,
+                               err);
+    if (status != NACRE_OK)
+        return status;
+    if (sandbox->group.group)
+        count = nacre_box_group_procs(sandbox->group.group, fds);
+    return nt_launched_join(&sandbox->launched, fds, count, err);
 }
 
 static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
@@ -365,14 +381,16 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
 
 /* Both the launcher and what it has made beforehand may have been killed meanwhile: the
  * third try has new ones. */
-static enum nacre_status start(struct sandbox *sandbox, uint64_t deadline_ns,
-                                     struct nacre_error *err)
+static enum nacre_status start(struct sandbox *sandbox, const struct nacre_plan *plan,
+                               uint64_t deadline_ns, struct nacre_error *err)
 {
     enum nacre_status status = NACRE_OK;
     struct nacre_error ignored;
 
     for (int i = 0; i < 3; i++) {
         status = launch(sandbox, deadline_ns, err);
+        if (status == NACRE_OK)
+            status = join_group(sandbox, plan, err);
         if (status == NACRE_OK)
             status = open_box(sandbox, deadline_ns, err);
         if (status != NACRE_ERR_IO)
@@ -394,9 +412,6 @@ static enum nacre_status sandbox_make(struct sandbox *sandbox,
     enum nacre_status status = open_mounts(sandbox, plan, err);
 
     if (status == NACRE_OK)
-        status = pr_group_take(&sandbox->executor->groups, &sandbox->executor->base, plan,
-                               &sandbox->group, err);
-    if (status == NACRE_OK)
         status = nt_door_open(sandbox->executor->options.doors, plan, tool, request,
                               &sandbox->door, err);
     if (status == NACRE_OK)
@@ -406,7 +421,7 @@ static enum nacre_status sandbox_make(struct sandbox *sandbox,
     if (status == NACRE_OK)
         status = make_spec(sandbox, plan, request, theirs, err);
     if (status == NACRE_OK)
-        status = start(sandbox, deadline_ns, err);
+        status = start(sandbox, plan, deadline_ns, err);
     if (status == NACRE_OK && sandbox->door.door)
         status = nt_door_receive(&sandbox->door, sandbox->door_fd, err);
     if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||

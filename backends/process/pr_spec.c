@@ -349,9 +349,6 @@ static void add_first(struct pr_making *making)
     const struct nacre_open_mounts *mounts = input->mounts;
     const struct nacre_open_mount *root = NULL;
 
-    for (size_t i = 0; i < input->cgroup_count; i++)
-        pr_add(making, (struct spec_op){ .kind = SPEC_JOIN,
-                                         .fd = pr_add_fd(making, input->cgroup_fds[i]) });
     if (input->data_bytes_max > 0)
         pr_add(making, (struct spec_op){ .kind = SPEC_DATA, .fd = SPEC_NO_FD,
                                          .bytes = input->data_bytes_max });
@@ -388,11 +385,13 @@ enum nacre_status pr_spec_make(const struct pr_spec_input *input,
     spec.head = (struct spec_head){ .uid = input->uid, .gid = input->gid,
                                     .landlock = input->landlock,
                                     .hostname = PR_HOSTNAME };
-    pr_spec_add_door(&making);
     add_first(&making);
     pr_spec_add_root(&making);
     add_mounts(&making);
     add_denied(&making);
+    /* What others make meanwhile: the network, and the cgroups. */
+    pr_spec_add_door(&making);
+    pr_add(&making, (struct spec_op){ .kind = SPEC_JOIN, .fd = SPEC_NO_FD });
     if (making.status != NACRE_OK)
         return making.status;
     spec.head.op_count = spec.op_count;

@@ -7,7 +7,8 @@
 #include "spec.h"
 
 /*
- * A plan as the launcher's list of operations.  Looks at the host (what of the root's
+ * A plan as the launcher's list of operations; the last one waits for the sandbox's
+ * cgroups (nt_launched_join).  Looks at the host (what of the root's
  * table is there, what the mounts' fds are called), changes nothing.
  */
 struct pr_spec_input {
@@ -17,8 +18,6 @@ struct pr_spec_input {
     size_t mask_count;
     uint64_t uid, gid;
     bool landlock;
-    const int *cgroup_fds; /* each a cgroup.procs */
-    size_t cgroup_count;
     uint64_t data_bytes_max; /* RLIMIT_DATA, where no cgroup bounds memory; 0: none */
     const char *mountinfo;   /* of this process */
     int door_fd;       /* a SEQPACKET socket for the listening ones; -1: no door */

@@ -416,6 +416,18 @@ static enum nacre_status load_it(const struct cli_args *args,
     return NACRE_OK;
 }
 
+/* Nothing that is asked for belongs to another native level. */
+static bool may_be_process(const struct cli_args *args)
+{
+    static const size_t others[] = { RUN_OPT_CONFIG, RUN_OPT_SESSION, RUN_OPT_SCOPE,
+                                     RUN_OPT_IMAGE, RUN_OPT_UNSANDBOXED };
+
+    for (size_t i = 0; i < NACRE_COUNT(others); i++)
+        if (args->values[others[i]].given)
+            return false;
+    return args->values[RUN_OPT_POLICY].given;
+}
+
 static enum nacre_status run_it(const struct cli_args *args,
                                 const struct cli_operands *operands, struct run *run,
                                 struct nacre_error *err)
@@ -425,6 +437,7 @@ static enum nacre_status run_it(const struct cli_args *args,
         .landlock_min = (uint32_t)args->values[RUN_OPT_LANDLOCK].number,
         .single_run = true,
         .commands_only = !operands->module,
+        .process_early = !operands->module && may_be_process(args),
     };
     enum nacre_status status = check_config(args, operands, err);
 

@@ -179,8 +179,9 @@ enum nacre_status nacre_engine_image_build(struct nacre_engine *engine,
                : status;
 }
 
-/* Level wasm is made ready while its caller still reads policy and module.  That it
- * can't be had here is told to who asks for it. */
+/* Levels wasm and process are made ready while their caller still reads policy and
+ * module: a sandbox takes longer to make than its plan.  That one can't be had here is
+ * told to who asks for it. */
 static enum nacre_status open_early(struct nacre_engine *engine,
                                     const struct nacre_engine_options *options,
                                     struct nacre_error *err)
@@ -190,6 +191,8 @@ static enum nacre_status open_early(struct nacre_engine *engine,
 
     if (!options->commands_only)
         status = nacre_engine_ready(engine, NACRE_LEVEL_WASM, &executor, err);
+    else if (options->process_early)
+        status = nacre_engine_ready(engine, NACRE_LEVEL_PROCESS, &executor, err);
     return status == NACRE_ERR_UNAVAILABLE ? NACRE_OK : status;
 }
 
@@ -289,30 +292,14 @@ void nacre_engine_free(struct nacre_engine *engine)
     free(engine);
 }
 
-/* The only run that there will be: its sandbox takes longer to make than its plan.  Why
- * that can't be done is told when the plan asks for it. */
-static void begin_level(struct nacre_engine *engine, enum nacre_level level)
-{
-    struct nacre_executor *executor;
-    struct nacre_error err;
-
-    if (level == NACRE_LEVEL_PROCESS)
-        (void)!nacre_engine_ready(engine, level, &executor, &err);
-}
-
 enum nacre_status nacre_engine_policy(struct nacre_engine *engine, const char *reference,
                                       struct nacre_policy **ret_policy,
                                       struct nacre_error *err)
 {
-    enum nacre_status status;
-
-    if (!reference)
-        return nacre_policy_most_restrictive(ret_policy, err);
-    status = nacre_policy_load(reference, (const char *const *)engine->places.policy_dirs,
-                               ret_policy, err);
-    if (status == NACRE_OK && engine->executor_options.single_run)
-        begin_level(engine, (*ret_policy)->level);
-    return status;
+    return reference ? nacre_policy_load(reference,
+                                         (const char *const *)engine->places.policy_dirs,
+                                         ret_policy, err)
+                     : nacre_policy_most_restrictive(ret_policy, err);
 }
 
 void nacre_cancel(struct nacre_engine *engine, int signal)

@@ -373,6 +373,7 @@ static int is_swapped(void *data)
     options.fd_count = spec.fd_count;
     CHILD_CHECK(nt_launcher_open(false, &launcher, &err) == NACRE_OK);
     CHILD_CHECK(nt_launch(launcher, &options, &launched, &err) == NACRE_OK);
+    CHILD_CHECK(nt_launched_join(&launched, NULL, 0, &err) == NACRE_OK);
     CHILD_CHECK(nt_stream_fd(launched.channel_fd, &stream, &err) == NACRE_OK);
     launched.channel_fd = -1;
     status = nt_box_open(&stream, &config, options.deadline_ns, NULL, &box, &err);

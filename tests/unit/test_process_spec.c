@@ -185,31 +185,32 @@ static void files_of_a_run_have_a_directory_each_where_there_are_some(void **sta
     assert_non_null(find(&spec, SPEC_PRIVATE, "run/nacre"));
 }
 
-static void limits_come_first_and_only_when_there_are_some(void **state)
+static void a_limit_on_data_comes_first_and_only_when_there_is_one(void **state)
 {
-    const int fds[] = { 7, 8 };
-
     (void)state;
-    input.cgroup_fds = fds;
-    input.cgroup_count = 2;
     input.data_bytes_max = 99;
     {
         NACRE_AUTO(pr_spec_clear) struct pr_spec spec = make();
 
-        assert_int_equal(spec.ops[0].kind, SPEC_JOIN);
-        assert_int_equal(spec.fds[spec.ops[0].fd], 7);
-        assert_int_equal(spec.ops[1].kind, SPEC_JOIN);
-        assert_int_equal(spec.fds[spec.ops[1].fd], 8);
-        assert_int_equal(spec.ops[2].kind, SPEC_DATA);
-        assert_int_equal(spec.ops[2].bytes, 99);
+        assert_int_equal(spec.ops[0].kind, SPEC_DATA);
+        assert_int_equal(spec.ops[0].bytes, 99);
     }
-    input.cgroup_count = 0;
     input.data_bytes_max = 0;
     {
         NACRE_AUTO(pr_spec_clear) struct pr_spec spec = make();
 
-        assert_null(find(&spec, SPEC_JOIN, ""));
         assert_null(find(&spec, SPEC_DATA, ""));
+    }
+}
+
+static void cgroups_are_joined_last_with_a_door_and_without(void **state)
+{
+    (void)state;
+    for (input.door_fd = -1; input.door_fd < 10; input.door_fd += 10) {
+        NACRE_AUTO(pr_spec_clear) struct pr_spec spec = make();
+
+        assert_ptr_equal(find(&spec, SPEC_JOIN, ""), &spec.ops[spec.op_count - 1]);
+        assert_int_equal(find(&spec, SPEC_LISTEN, "") != NULL, input.door_fd >= 0);
     }
 }
 
@@ -572,7 +573,9 @@ int main(void)
         cmocka_unit_test_setup(a_door_brings_sockets_names_and_nothing_else, begin),
         cmocka_unit_test_setup(files_of_a_run_have_a_directory_each_where_there_are_some,
                                begin),
-        cmocka_unit_test_setup(limits_come_first_and_only_when_there_are_some, begin),
+        cmocka_unit_test_setup(a_limit_on_data_comes_first_and_only_when_there_is_one,
+                               begin),
+        cmocka_unit_test_setup(cgroups_are_joined_last_with_a_door_and_without, begin),
         cmocka_unit_test_setup(mounts_are_held_by_fd_and_outer_ones_come_first, begin),
         cmocka_unit_test_setup(nothing_is_made_in_a_directory_of_the_hosts, begin),
         cmocka_unit_test_setup(in_mode_full_the_hosts_tree_is_the_root, begin),

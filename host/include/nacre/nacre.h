@@ -44,6 +44,8 @@ struct nacre_engine_options {
     bool single_run;          /* with fork_self: nacre_run() will be called once */
     bool in_process;          /* guests run in this process: see explain */
     bool commands_only;       /* no module will run: level wasm is not made ready early */
+    bool process_early;       /* with single_run: level process is, for a command of which
+                                 the policy is still to be read; another level's ends it */
     bool own_boxes;           /* what stays warm belongs to this process and ends with it:
                                  no keeper */
     const char *state_dir;    /* NULL: $XDG_STATE_HOME/nacre or ~/.local/state/nacre */

@@ -1,5 +1,5 @@
-#ifndef NACRE_INIT_MOUNT_API_H
-#define NACRE_INIT_MOUNT_API_H
+#ifndef NACRE_MOUNT_API_H
+#define NACRE_MOUNT_API_H
 
 #include <fcntl.h>
 #include <linux/mount.h>

@@ -1,0 +1,208 @@
+/*
+ * From clone() to exec the child shares all memory with this thread, which waits
+ * meanwhile: it makes system calls and nothing else, with all signals blocked.
+ */
+#include "nt_direct.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ids.h"
+#include "pass.h"
+#include "spec.h"
+#include "trees.h"
+
+/* The network's it makes itself, while this process goes on. */
+#define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
+#define STACK_BYTES 16384
+#define BORN_MS 10000 /* it takes a fraction of one */
+
+struct birth {
+    int program, socket; /* above 2 */
+};
+
+/* Those over its own namespace: as a user whose id is not mapped yet it would lose them by
+ * exec.  init gives them up before the first command. */
+static bool keep_capabilities(void)
+{
+    struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct sets[2];
+    unsigned long cap = 0;
+
+    if (syscall(SYS_capget, &header, sets) != 0)
+        return false;
+    for (size_t i = 0; i < NACRE_COUNT(sets); i++)
+        sets[i].inheritable = sets[i].permitted;
+    if (syscall(SYS_capset, &header, sets) != 0)
+        return false;
+    while (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) == 0)
+        cap++;
+    return errno == EINVAL && cap > 0; /* past the last one that this kernel knows */
+}
+
+static int be_inner(void *data)
+{
+    static const char *const arguments[] = { "nacre-init", "inner", NULL };
+    static const char *const environment[] = { NULL };
+    const struct birth *birth = data;
+
+    if (dup2(birth->socket, 0) == 0 && keep_capabilities())
+        (void)syscall(SYS_execveat, birth->program, "", arguments, environment,
+                      AT_EMPTY_PATH);
+    _exit(127);
+}
+
+/* By number: the C library would change those of all threads.  Root's further groups
+ * would stay in force on the host's files; an ordinary user may not drop its own, and has
+ * no more than it had. */
+static pid_t clone_alone(struct birth *birth, int *ret_pidfd)
+{
+    gid_t groups[64];
+    int count = geteuid() == 0 ? getgroups(NACRE_COUNT(groups), groups) : 0;
+    _Alignas(16) char stack[STACK_BYTES];
+    sigset_t every, before;
+    pid_t pid = -1;
+    int number;
+
+    if (count < 0 || (count > 0 && syscall(SYS_setgroups, 0, NULL) != 0))
+        return -1;
+    (void)sigfillset(&every);
+    (void)pthread_sigmask(SIG_SETMASK, &every, &before);
+    pid = clone(be_inner, stack + sizeof(stack),
+                CLONE_VM | CLONE_VFORK | CLONE_PIDFD | NAMESPACES | SIGCHLD, birth,
+                ret_pidfd);
+    number = errno;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (count > 0)
+        (void)syscall(SYS_setgroups, count, groups);
+    errno = number;
+    return pid;
+}
+
+static enum nacre_status settle(const struct nt_direct *direct, pid_t pid,
+                                const struct spec_head *head, struct nacre_error *err)
+{
+    uint8_t bytes[SPEC_HEAD_MAX];
+    struct pack pack = { .bytes = bytes, .size = sizeof(bytes) };
+    struct pollfd born = { .fd = direct->socket, .events = POLLIN };
+    const char *unmapped;
+    size_t count;
+    char byte;
+
+    /* In the middle of exec its files belong to root. */
+    while (poll(&born, 1, BORN_MS) < 0 && errno == EINTR)
+        continue;
+    if (born.revents == 0 ||
+        pass_receive(direct->socket, false, &byte, 1, NULL, 0, &count) != 1)
+        return nacre_fail(err, NACRE_ERR_IO, "the sandbox's first process does not begin "
+                                             "(was it killed, or is a system call that "
+                                             "it needs forbidden?)");
+    unmapped = nacre_ids_map(pid, head->uid, head->gid);
+    if (unmapped)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't map the sandbox's ids by %s",
+                          unmapped);
+    spec_head_pack(&pack, head);
+    assert(!pack.failed);
+    if (!pass_send(direct->socket, bytes, pack.used, NULL, 0))
+        return nacre_fail(err, NACRE_ERR_IO, "the sandbox's first process is gone");
+    return NACRE_OK;
+}
+
+enum nacre_status nt_direct_begin(int init_fd, const struct spec_head *head,
+                                  struct nt_direct *ret_direct, struct nacre_error *err)
+{
+    struct nt_direct direct = { .pid1_fd = -1, .thread = gettid() };
+    NACRE_AUTO(nacre_fd_guard) int program = fcntl(init_fd, F_DUPFD_CLOEXEC, 3);
+    NACRE_AUTO(nacre_fd_guard) int theirs = -1;
+    enum nacre_status status = NACRE_OK;
+    pid_t pid = -1;
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "socketpair");
+    direct.socket = pair[0];
+    theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 3);
+    (void)close(pair[1]);
+    if (program >= 0 && theirs >= 0)
+        pid = clone_alone(&(struct birth){ program, theirs }, &direct.pid1_fd);
+    if (pid < 0)
+        status = nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't make the namespaces");
+    else
+        (void)close(nacre_fd_take(&theirs)); /* that child's end shows by it */
+    if (status == NACRE_OK)
+        status = settle(&direct, pid, head, err);
+    if (status != NACRE_OK)
+        nt_direct_end(&direct);
+    else
+        *ret_direct = direct;
+    return status;
+}
+
+enum nacre_status nt_order_send(int socket, bool loose, int channel, int spec_fd,
+                                const struct nt_launch_options *options,
+                                struct nacre_error *err)
+{
+    const struct launch_order order = { .loose = loose };
+    int fds[LAUNCH_FDS_MAX + 2] = { channel, spec_fd };
+
+    if (options->fd_count > 0)
+        memcpy(fds + 2, options->fds, options->fd_count * sizeof(int));
+    if (!pass_send(socket, &order, sizeof(order), fds, options->fd_count + 2) &&
+        errno != EPIPE && errno != ECONNRESET)
+        return nacre_fail(err, NACRE_ERR_IO, "the sandbox's spec can't be handed over");
+    return NACRE_OK;
+}
+
+static enum nacre_status give_trees(int socket, const struct nt_launch_options *options,
+                                    struct nacre_error *err)
+{
+    struct unpack ops = { .bytes = options->spec, .size = options->spec_bytes };
+    enum nacre_status status = NACRE_OK;
+    struct spec_op failed = { .text = "" };
+    int trees[TREES_MAX];
+    struct spec_head head;
+    size_t count = 0;
+
+    errno = EBADMSG;
+    if (!spec_head_unpack(&ops, &head) ||
+        !trees_open(&ops, head.op_count, options->fds, options->fd_count, trees, &count,
+                    &failed))
+        status = nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't %s %.300s",
+                            spec_kind_words(failed.kind), failed.text);
+    else if (!trees_send(socket, trees, count) && errno != EPIPE && errno != ECONNRESET)
+        status = nacre_fail(err, NACRE_ERR_IO, "the sandbox's mounts can't be handed over");
+    for (size_t i = 0; i < count; i++)
+        (void)close(trees[i]);
+    return status;
+}
+
+enum nacre_status nt_direct_order(struct nt_direct *direct, int channel, int spec_fd,
+                                  const struct nt_launch_options *options,
+                                  int *ret_pid1_fd, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int socket = nacre_fd_take(&direct->socket);
+    enum nacre_status status = nt_order_send(socket, direct->thread != gettid(), channel,
+                                             spec_fd, options, err);
+
+    *ret_pid1_fd = nacre_fd_take(&direct->pid1_fd);
+    return status == NACRE_OK ? give_trees(socket, options, err) : status;
+}
+
+void nt_direct_end(struct nt_direct *direct)
+{
+    struct nt_launched launched = { nacre_fd_take(&direct->pid1_fd), -1,
+                                    nacre_fd_take(&direct->socket) };
+    struct nacre_error err;
+
+    (void)!nt_launched_end(&launched, &err);
+}

@@ -1,0 +1,38 @@
+#ifndef NACRE_NATIVE_DIRECT_H
+#define NACRE_NATIVE_DIRECT_H
+
+#include "nt_launch.h"
+
+/*
+ * A sandbox's pid 1, made by this process itself.  That takes a process less than a
+ * launcher does, which pays where there will be but one sandbox.
+ */
+struct nt_direct {
+    int pid1_fd; /* a pidfd; -1: there is none */
+    int socket;
+    pid_t thread; /* that has made it */
+};
+
+/* It makes its network now, and waits.  `init_fd`: the program. */
+NACRE_MUST_CHECK enum nacre_status nt_direct_begin(int init_fd,
+                                                   const struct spec_head *head,
+                                                   struct nt_direct *ret_direct,
+                                                   struct nacre_error *err);
+
+/* Gives it its order, and nothing of it is left in *direct.  Without it: none. */
+NACRE_MUST_CHECK enum nacre_status nt_direct_order(struct nt_direct *direct, int channel,
+                                                   int spec_fd,
+                                                   const struct nt_launch_options *options,
+                                                   int *ret_pid1_fd,
+                                                   struct nacre_error *err);
+
+/* Ends one that has got no order. */
+void nt_direct_end(struct nt_direct *direct);
+
+/* An order and its fds; that nobody is there any more shows elsewhere. */
+NACRE_MUST_CHECK enum nacre_status nt_order_send(int socket, bool loose, int channel,
+                                                 int spec_fd,
+                                                 const struct nt_launch_options *options,
+                                                 struct nacre_error *err);
+
+#endif
