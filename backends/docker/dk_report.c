@@ -1,4 +1,7 @@
-/* What init is asked, and what its answers have to be.  Trusts the plan. */
+/*
+ * Trusts the plan.  The answers are an engine's container's: nt_report reads them, and
+ * what is read here is a list of names that are only compared.
+ */
 #include "dk_report.h"
 
 #include <inttypes.h>
@@ -15,25 +18,31 @@
 #include "nacre/path.h"
 #include "nacre/text.h"
 
+#define STATUS "file /proc/self/status"
 #define LIMITS "file /proc/self/limits"
+#define MOUNTS "file /proc/self/mountinfo"
+#define LABEL "file /proc/self/attr/current"
 #define CGROUP "/sys/fs/cgroup"
 #define MACHINES_GROUP "nacre" /* below it, as MACHINE_OOM_FILE has it */
 /* gVisor has neither such files nor cgroups: init asks its kernel, and nacre the host. */
 #define KERNELS_LIMITS "limits"
 #define KERNELS_PRIVILEGES "privileges"
+#define HOSTS "cgroup "
+#define BOUND "what is bound at "
+
+static const char kernels_id[] = "the kernel's boot id";
 
 static void expect_status(struct dk_making *making, const char *what, const char *key,
                           const char *planned)
 {
-    dk_expect(making,
-              (struct nt_expect){ what, NT_CHECK_STATUS, DK_STATUS, key, planned });
+    dk_expect(making, (struct nt_expect){ what, NT_CHECK_STATUS, STATUS, key, planned });
 }
 
 /* Lines of /proc/self/status that gVisor's has not. */
 static void expect_privilege(struct dk_making *making, const char *what, const char *key,
                              const char *planned)
 {
-    const char *question = making->gvisor ? KERNELS_PRIVILEGES : DK_STATUS;
+    const char *question = making->gvisor ? KERNELS_PRIVILEGES : STATUS;
 
     dk_expect(making, (struct nt_expect){ what, NT_CHECK_STATUS, question, key, planned });
 }
@@ -51,7 +60,7 @@ static void expect_group(struct dk_making *making, const char *what, const char 
                          const char *planned)
 {
     const char *question =
-        making->gvisor ? dk_text(making, DK_HOSTS "%s", file)
+        making->gvisor ? dk_text(making, HOSTS "%s", file)
         : making->kernel == DK_KERNEL_MACHINE
             ? dk_text(making, "file " CGROUP "/" MACHINES_GROUP "/%s", file)
             : dk_text(making, "file " CGROUP "/%s", file);
@@ -114,7 +123,7 @@ static void process(struct dk_making *making, const struct dk_parts *parts)
                                           "file /proc/net/dev", NULL, NULL });
     if (site->boot_id[0] && making->kernel == DK_KERNEL_HOSTS &&
         dk_binds_has_host(&parts->binds))
-        expect_text(making, dk_kernels_id, "/proc/sys/kernel/random/boot_id",
+        expect_text(making, kernels_id, "/proc/sys/kernel/random/boot_id",
                     site->boot_id);
     if (parts->plan->container.apparmor_profile)
         expect_text(making, "the AppArmor profile", "/proc/self/attr/current",
@@ -223,7 +232,7 @@ static void expect_mount(struct dk_making *making, const char *target,
                          const char *planned)
 {
     dk_expect(making, (struct nt_expect){ dk_text(making, "the mount at %s", target),
-                                          NT_CHECK_MOUNT, DK_MOUNTS, target, planned });
+                                          NT_CHECK_MOUNT, MOUNTS, target, planned });
 }
 
 static void tmpfs(struct dk_making *making, const struct dk_order *order)
@@ -259,10 +268,16 @@ static void tmpfs(struct dk_making *making, const struct dk_order *order)
 static void bound(struct dk_making *making, const struct dk_bind *bind,
                   const char *planned)
 {
-    dk_expect(making, (struct nt_expect){ dk_text(making, DK_BOUND "%s", bind->target),
+    dk_expect(making, (struct nt_expect){ dk_text(making, BOUND "%s", bind->target),
                                           NT_CHECK_STAT,
                                           dk_text(making, "stat %s", bind->target), NULL,
                                           planned });
+}
+
+static bool is_init(const char *target)
+{
+    return strcmp(target, DK_INIT_TARGET) == 0 ||
+           strcmp(target, DK_INIT_TARGET_SETUP) == 0;
 }
 
 /*
@@ -280,7 +295,7 @@ static enum nacre_status know(struct dk_making *making, const struct dk_bind *bi
     char shown[NACRE_SHOWN];
     enum nacre_status status;
 
-    if (dk_is_init(bind->target))
+    if (is_init(bind->target))
         return NACRE_OK;
     if (bind->fd < 0) {
         bound(making, bind, bind->is_dir ? "mode=40000" : "mode=100000");
@@ -344,6 +359,12 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
     return status;
 }
 
+/* Asked of the host, not of init. */
+static bool is_hosts(const struct nt_expect *row)
+{
+    return strncmp(row->question, HOSTS, strlen(HOSTS)) == 0;
+}
+
 /* Many rows ask the same; and what is there of the image is asked along. */
 static bool collect(struct dk_making *making, const struct dk_parts *parts)
 {
@@ -366,7 +387,7 @@ static bool collect(struct dk_making *making, const struct dk_parts *parts)
     for (size_t i = 0; i < report->count; i++) {
         size_t k = 0;
 
-        if (dk_is_hosts(&report->rows[i]))
+        if (is_hosts(&report->rows[i]))
             continue;
         while (k < report->question_count &&
                strcmp(report->questions[k], report->rows[i].question) != 0)
@@ -379,7 +400,7 @@ static bool collect(struct dk_making *making, const struct dk_parts *parts)
         report->questions[report->question_count++] =
             dk_text(making, "stat %s", dk_binds_unknown(&input, n));
     if (parts->plan->container.selinux_label)
-        report->questions[report->question_count++] = DK_LABEL;
+        report->questions[report->question_count++] = LABEL;
     for (; proof && *proof; proof++)
         report->questions[report->question_count++] = *proof;
     return !making->failed;
@@ -408,4 +429,241 @@ enum nacre_status dk_report_make(const struct dk_parts *parts,
     *ret_report = report;
     report = (struct dk_report){ 0 };
     return NACRE_OK;
+}
+
+/* ---- judging ---- */
+
+/* Engines differ: newer ones name the group itself among the others.  None is a group
+ * that was not planned. */
+static enum nacre_status judge_groups(const struct dk_order *order, const char *status,
+                                      size_t count, struct nacre_error *err)
+{
+    char device[16] = "", both[48], turned[48];
+    const char *const planned[] = { device, both, turned };
+    struct nt_expect row = { "the groups", NT_CHECK_STATUS, STATUS, "Groups", NULL };
+    enum nacre_status judged = NACRE_ERR_UNAVAILABLE;
+
+    if (order->device)
+        (void)snprintf(device, sizeof(device), "%" PRIu32, order->device_gid);
+    (void)snprintf(both, sizeof(both), "%" PRIu32 "%s%s", order->gid,
+                   device[0] ? " " : "", device);
+    (void)snprintf(turned, sizeof(turned), "%s%s%" PRIu32, device, device[0] ? " " : "",
+                   order->gid);
+    for (size_t i = 0; i < NACRE_COUNT(planned) && judged != NACRE_OK; i++) {
+        row.planned = planned[i];
+        judged = nt_report_check(&row, status, count, err);
+    }
+    return judged;
+}
+
+/* "type:NAME" is the third field of "user:role:type:level", and so on. */
+static enum nacre_status judge_label(const char *wanted, const struct nt_box *box,
+                                     struct nacre_error *err)
+{
+    static const char *const fields[] = { "user:", "role:", "type:", "level:" };
+    size_t count = 0, length;
+    const char *at = nt_box_answer(box, LABEL, &count);
+    char shown[NACRE_SHOWN];
+
+    for (size_t i = 0; at && i < NACRE_COUNT(fields); i++) {
+        length = i < 3 ? strcspn(at, ":") : strcspn(at, "\n");
+        if (strncmp(wanted, fields[i], strlen(fields[i])) == 0 &&
+            strlen(wanted + strlen(fields[i])) == length &&
+            strncmp(wanted + strlen(fields[i]), at, length) == 0)
+            return NACRE_OK;
+        at += length + (at[length] == ':');
+    }
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "the sandbox is not as planned: the SELinux label does not have %s",
+                      nacre_text_shown(shown, wanted));
+}
+
+/* The kernel writes blank, tab, end of line and backslash as \ooo. */
+static void unescape(const char *from, size_t count, char ret_path[NACRE_PATH_MAX])
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && used < NACRE_PATH_MAX - 1; i++) {
+        unsigned value = (unsigned char)from[i];
+
+        if (from[i] == '\\' && sscanf(from + i + 1, "%3o", &value) == 1)
+            i += 3;
+        ret_path[used++] = (char)value;
+    }
+    ret_path[used] = '\0';
+}
+
+static bool is_planned(const struct dk_order *order, const char *path)
+{
+    static const char *const engines[] = {
+        "/",         "/dev",          "/dev/pts",   "/dev/mqueue",
+        "/dev/shm",  "/etc/hostname", "/etc/hosts", "/etc/resolv.conf",
+    };
+    struct dk_tmpfs item;
+
+    for (size_t i = 0; i < NACRE_COUNT(engines); i++)
+        if (strcmp(path, engines[i]) == 0)
+            return true;
+    for (size_t i = 0; i < order->bind_count; i++)
+        if (strcmp(path, order->binds[i].target) == 0)
+            return true;
+    for (size_t n = 0; dk_create_tmpfs(order, n, &item); n++)
+        if (strcmp(path, item.path) == 0)
+            return true;
+    return nacre_path_is_below(path, "/proc", NULL) ||
+           nacre_path_is_below(path, "/sys", NULL);
+}
+
+/* Nothing is mounted that was not planned.  A cover over a name of the image's own may
+ * lie where a link led: as many as there are of them may be anywhere. */
+static enum nacre_status judge_mounts(const struct dk_order *order, size_t anywhere,
+                                      const char *mountinfo, struct nacre_error *err)
+{
+
+    for (size_t i = 0; i < order->bind_count; i++)
+        anywhere += order->binds[i].in_image;
+    for (const char *line = mountinfo; line && *line;) {
+        const char *at = line, *end = strchrnul(line, '\n');
+        char path[NACRE_PATH_MAX], shown[NACRE_SHOWN];
+
+        for (int field = 0; field < 4 && at < end; field++)
+            at += strcspn(at, " \n") + 1;
+        if (at < end)
+            unescape(at, strcspn(at, " \n"), path);
+        if (at >= end || (!is_planned(order, path) && anywhere-- == 0))
+            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                              "the sandbox is not as planned: the engine mounted "
+                              "something at '%s'",
+                              at >= end ? "?" : nacre_text_shown(shown, path));
+        line = *end ? end + 1 : end;
+    }
+    return NACRE_OK;
+}
+
+/* Covers in a machine, which init puts wherever the image's links lead. */
+static size_t covers_of(const struct dk_parts *parts)
+{
+    const struct nacre_plan *plan = parts->plan;
+    size_t count = 0;
+
+    if (parts->kernel != DK_KERNEL_MACHINE)
+        return 0;
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        count += plan->mounts[i].host ? 0 : plan->mounts[i].denied_count;
+    return count + plan->denied_root_count;
+}
+
+static enum nacre_status prove_kernel(const struct dk_parts *parts,
+                                      const struct nt_box *box, struct nacre_error *err)
+{
+    switch (parts->kernel) {
+    case DK_KERNEL_GVISOR: return dk_gvisor_prove(parts->site, box, err);
+    case DK_KERNEL_KATA: return dk_kata_prove(parts->site, box, parts->runtime, err);
+    case DK_KERNEL_MACHINE:
+        return dk_runtime_has_kernel(parts->site, box, "qemu", "a machine's", err);
+    case DK_KERNEL_HOSTS:
+        break;
+    }
+    return NACRE_OK;
+}
+
+/* An engine with another kernel has other directories under the same names, and numbers
+ * of theirs that can't be compared with ours. */
+static bool is_about_place(const struct nt_expect *row)
+{
+    return strncmp(row->what, BOUND, strlen(BOUND)) == 0 || row->what == kernels_id;
+}
+
+/* Of these, those that say so whatever the policy mounts: another kernel, or another file
+ * as init though nacre's own still lies where the engine was told. */
+static bool is_far(const struct nt_expect *row, const struct dk_parts *parts)
+{
+    const struct dk_binds *binds = &parts->binds;
+    struct stat info;
+
+    if (row->what == kernels_id)
+        return true;
+    if (!is_about_place(row) || !is_init(row->what + strlen(BOUND)))
+        return false;
+    for (size_t i = 0; i < binds->count; i++)
+        if (is_init(binds->items[i].target))
+            return stat(binds->items[i].source, &info) == 0 &&
+                   info.st_dev == binds->items[i].device &&
+                   info.st_ino == binds->items[i].inode;
+    return false;
+}
+
+static enum nacre_status judge_row(const struct nt_expect *row,
+                                   const struct dk_parts *parts, const struct nt_box *box,
+                                   const struct dk_group *group, struct nacre_error *err)
+{
+    size_t count = 0;
+    const char *answer = nt_box_answer(box, row->question, &count);
+    char said[DK_GROUP_TEXT];
+    enum nacre_status status;
+
+    if (is_hosts(row)) {
+        answer = group ? dk_group_read(group, row->question + strlen(HOSTS), said) : NULL;
+        count = answer ? strlen(answer) : 0;
+    }
+    status = nt_report_check(row, answer, count, err);
+    if (status != NACRE_OK && is_far(row, parts))
+        atomic_store(&parts->site->is_far, true);
+    return status != NACRE_OK && is_about_place(row)
+               ? nacre_fail_context(err, DK_ELSEWHERE)
+               : status;
+}
+
+enum nacre_status dk_report_judge(const struct dk_report *report,
+                                  const struct dk_parts *parts, const struct nt_box *box,
+                                  const struct dk_group *group, struct nacre_error *err)
+{
+    const struct dk_order order = dk_parts_order(parts, NULL);
+    const char *label = parts->plan->container.selinux_label;
+    enum nacre_status status = prove_kernel(parts, box, err);
+    size_t count = 0, ignored;
+    const char *said = nt_box_answer(box, STATUS, &count);
+
+    for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
+        status = judge_row(&report->rows[i], parts, box, group, err);
+    if (status == NACRE_OK)
+        status = judge_groups(&order, said, count, err);
+    if (status == NACRE_OK)
+        status = judge_mounts(&order, covers_of(parts),
+                              nt_box_answer(box, MOUNTS, &ignored), err);
+    if (status == NACRE_OK && label)
+        status = judge_label(label, box, err);
+    return status;
+}
+
+enum nacre_status dk_report_learn(const struct dk_parts *parts, const struct nt_box *box,
+                                  bool *ret_found, struct nacre_error *err)
+{
+    const struct dk_binds_input input = dk_parts_input(parts);
+    uint32_t left = parts->plan->denied_root_count;
+    enum nacre_status status = NACRE_OK;
+    const char *path;
+
+    *ret_found = false;
+    if (parts->far)
+        status = dk_far_judge(&parts->site->far, parts->masked, box, ret_found, err);
+    /* Each one that is learned leaves the list of those that are not known. */
+    while (status == NACRE_OK && left-- > 0 && (path = dk_binds_unknown(&input, 0))) {
+        char question[NACRE_PATH_MAX + 8];
+        const char *answer;
+        unsigned mode = 0;
+        size_t count = 0;
+        enum dk_kind kind = DK_KIND_MISSING;
+
+        (void)snprintf(question, sizeof(question), "stat %s", path);
+        answer = nt_box_answer(box, question, &count);
+        if (!answer)
+            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                              "init did not say what a denied path is");
+        if (sscanf(answer, "%*u %*u %o", &mode) == 1)
+            kind = S_ISDIR(mode) ? DK_KIND_DIR : DK_KIND_FILE;
+        *ret_found |= kind != DK_KIND_MISSING;
+        status = dk_binds_learn(&input, path, kind, err);
+    }
+    return status;
 }

@@ -485,6 +485,22 @@ static void in_engine(const char *command)
     assert_int_equal(system(line), 0);
 }
 
+/* It stays for the next run; here others count what containers there are. */
+static void remove_carrier(void)
+{
+    NACRE_AUTO(dk_json_guard) json_t *list = NULL;
+    struct nacre_error err;
+
+    assert_int_equal(dk_container_list(observer, "nacre.init", SOON, &list, &err),
+                     NACRE_OK);
+    assert_int_equal(json_array_size(list), 1);
+    assert_int_equal(
+        dk_container_remove(
+            observer, json_string_value(json_object_get(json_array_get(list, 0), "Id")),
+            SOON, &err),
+        NACRE_OK);
+}
+
 /* Init is carried there, and nothing of it is in the image that is kept. */
 static void a_setup_command_runs_where_nacres_files_are_not_seen(void **state)
 {
@@ -499,6 +515,7 @@ static void a_setup_command_runs_where_nacres_files_are_not_seen(void **state)
     jail.plan.container.setup_command = command;
     (void)jail_exits(&jail, "cat /etc/ran; ls -d /dev/.nacre-init; id -u", 0);
     in_engine("umount");
+    remove_carrier();
     assert_true(jail_says(&jail, "0\n1000\n"));
 }
 
