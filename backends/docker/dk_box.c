@@ -72,8 +72,8 @@ static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
     box->started_s = nacre_clock_wall_ms() / 1000;
     status = dk_container_start(client, box->id, dk_within_ms(within_ms), err);
     if (status == NACRE_OK && dk_box_is_gvisor(box))
-        status = dk_group_open(client, box->id, box->parts.site->is_cgroup2, &box->group,
-                               err);
+        status = dk_group_open(client, box->id, box->parts.site->is_cgroup2,
+                               dk_within_ms(LOOK_MS), &box->group, err);
     if (status != NACRE_OK) {
         dk_stream_free(stream);
         return status;
@@ -336,12 +336,13 @@ static void strike(const struct dk_box *box)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;
     const struct dk_site *site = box->parts.site;
+    uint64_t deadline_ns = dk_within_ms(STRIKE_MS);
     struct nacre_error ignored;
 
     if (geteuid() == 0 && box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far &&
-        dk_group_open(site->client, box->id, site->is_cgroup2, &group, &ignored) ==
-            NACRE_OK)
-        (void)dk_group_kill(group, box->id, dk_within_ms(STRIKE_MS));
+        dk_group_open(site->client, box->id, site->is_cgroup2, deadline_ns, &group,
+                      &ignored) == NACRE_OK)
+        (void)dk_group_kill(group, box->id, deadline_ns);
 }
 
 /* The channels first, then the container: a stream that nobody reads blocks the engine. */

@@ -17,7 +17,6 @@
 
 #define ROOT "/sys/fs/cgroup"
 #define LAST_ALARM_MS 2000 /* from a group's removal to what the kernel says of it */
-#define LOOK_MS 10000
 #define LIST_BYTES 8192
 #define ROUND_MS 20 /* between two looks at what still lives */
 
@@ -207,12 +206,13 @@ bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadli
 /* ---- finding it ---- */
 
 static enum nacre_status pid_of(struct dk_client *client, const char *id,
-                                uint64_t *ret_pid, struct nacre_error *err)
+                                uint64_t deadline_ns, uint64_t *ret_pid,
+                                struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
     const json_t *pid;
     enum nacre_status status =
-        dk_container_inspect(client, id, dk_within_ms(LOOK_MS), &inspect, err);
+        dk_container_inspect(client, id, deadline_ns, &inspect, err);
 
     if (status != NACRE_OK)
         return status;
@@ -239,7 +239,8 @@ static bool is_of(const struct dk_group *group, const char *id)
 }
 
 enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool is_cgroup2,
-                                struct dk_group **ret_group, struct nacre_error *err)
+                                uint64_t deadline_ns, struct dk_group **ret_group,
+                                struct nacre_error *err)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = calloc(1, sizeof(*group));
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
@@ -251,7 +252,7 @@ enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool i
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container's cgroups");
     group->kills_fd = group->alarm_fd = -1;
     group->is_cgroup2 = is_cgroup2;
-    status = pid_of(client, id, &pid, err);
+    status = pid_of(client, id, deadline_ns, &pid, err);
     if (status != NACRE_OK)
         return status;
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/cgroup", pid);

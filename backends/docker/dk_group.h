@@ -13,7 +13,7 @@ struct dk_group;
 
 /* The container has been started.  NACRE_ERR_UNAVAILABLE: they are not seen from here. */
 NACRE_MUST_CHECK enum nacre_status dk_group_open(struct dk_client *client, const char *id,
-                                                 bool is_cgroup2,
+                                                 bool is_cgroup2, uint64_t deadline_ns,
                                                  struct dk_group **ret_group,
                                                  struct nacre_error *err);
 void dk_group_free(struct dk_group *group); /* accepts NULL */
