@@ -62,29 +62,39 @@ static int be_inner(void *data)
     _exit(127);
 }
 
-/* By number: the C library would change those of all threads.  Root's further groups
- * would stay in force on the host's files; an ordinary user may not drop its own, and has
- * no more than it had. */
-static pid_t clone_alone(struct birth *birth, int *ret_pidfd)
+static pid_t clone_blocked(struct birth *birth, int *ret_pidfd)
 {
-    gid_t groups[64];
-    int count = geteuid() == 0 ? getgroups(NACRE_COUNT(groups), groups) : 0;
     _Alignas(16) char stack[STACK_BYTES];
     sigset_t every, before;
-    pid_t pid = -1;
-    int number;
+    pid_t pid;
 
-    if (count < 0 || (count > 0 && syscall(SYS_setgroups, 0, NULL) != 0))
-        return -1;
     (void)sigfillset(&every);
     (void)pthread_sigmask(SIG_SETMASK, &every, &before);
     pid = clone(be_inner, stack + sizeof(stack),
                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | NAMESPACES | SIGCHLD, birth,
                 ret_pidfd);
-    number = errno;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (count > 0)
-        (void)syscall(SYS_setgroups, count, groups);
+    return pid;
+}
+
+/* Root's further groups would stay in force on the host's files; an ordinary user may not
+ * drop its own, and has no more than it had.  By number: the C library would change those
+ * of all threads. */
+static pid_t clone_alone(struct birth *birth, int *ret_pidfd)
+{
+    int count = geteuid() == 0 ? getgroups(0, NULL) : 0, number;
+    NACRE_AUTO(nacre_heap_guard) gid_t *groups = NULL;
+    pid_t pid;
+
+    if (count <= 0)
+        return clone_blocked(birth, ret_pidfd);
+    groups = malloc((size_t)count * sizeof(*groups));
+    if (!groups || getgroups(count, groups) != count ||
+        syscall(SYS_setgroups, 0, NULL) != 0)
+        return -1;
+    pid = clone_blocked(birth, ret_pidfd);
+    number = errno;
+    (void)syscall(SYS_setgroups, count, groups);
     errno = number;
     return pid;
 }
