@@ -102,12 +102,18 @@ warm() { run exec --policy warm.yaml "${image[@]}" --session far --secret far "$
 warm 'wc -c </run/secrets/far; echo first >/tmp/kept'
 expect_status 0
 expect_out 16
-start=$(date +%s%N)
 warm 'cat /tmp/kept; wget -qO- http://other.example.org/ 2>&1'
-took=$(((($(date +%s%N) - start)) / 1000000))
 expect_out_has first
 expect_out_has 403
-((took < 150)) || fail "a warm command took $took ms"
+# The best of a few: a new container would take longer each time.
+best=10000
+for _ in 1 2 3 4 5; do
+  start=$(date +%s%N)
+  warm true
+  took=$((($(date +%s%N) - start) / 1000000))
+  ((took >= best)) || best=$took
+done
+((best < 100)) || fail "a warm command took $best ms"
 run rm --all
 is_alone
 
