@@ -307,9 +307,8 @@ static const struct sh_word *replaced(const struct sh_effect *effect,
     return copy;
 }
 
-/* The words [from, to) as a command in which `name` stands for what comes later. */
-static bool run_replaced(const struct sh_effect *effect, size_t from, size_t to,
-                         const char *name, enum nacre_mark mark)
+bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t to,
+                           const char *name, enum nacre_mark mark)
 {
     const struct sh_word **words =
         nacre_sh_alloc(effect->parse, (to - from + 1) * sizeof(*words));
@@ -340,8 +339,8 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
         name = scan.value['I'] ? scan.value['I'] : scan.value['i'];
         if (name && (!name->literal || name->size == 0))
             return SH_CANT(effect, name, "what xargs replaces only the shell knows");
-        return run_replaced(effect, scan.operand, effect->count, name ? name->text : "{}",
-                            NACRE_MARK_ONE);
+        return nacre_sh_run_replaced(effect, scan.operand, effect->count,
+                                     name ? name->text : "{}", NACRE_MARK_ONE);
     }
     count = effect->count - scan.operand;
     words = nacre_sh_alloc(effect->parse, (count + 1) * sizeof(*words));
@@ -351,33 +350,6 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
     words[count] = nacre_sh_word_unknown(effect->parse, "...", NACRE_MARK_ANY,
                                          effect->words[0]->at);
     return words[count] && run_words(effect, words, count + 1);
-}
-
-static bool is_exec(const struct sh_word *word)
-{
-    static const char *const names[] = { "-exec", "-execdir", "-ok", "-okdir" };
-
-    for (size_t i = 0; i < NACRE_COUNT(names); i++)
-        if (nacre_sh_word_is(word, names[i]))
-            return true;
-    return false;
-}
-
-static bool run_find(const struct sh_effect *effect)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        size_t end = i + 1;
-
-        if (!is_exec(effect->words[i]))
-            continue;
-        while (end < effect->count && !nacre_sh_word_is(effect->words[end], ";") &&
-               !nacre_sh_word_is(effect->words[end], "+"))
-            end++;
-        if (!run_replaced(effect, i + 1, end, "{}", NACRE_MARK_ANY))
-            return false;
-        i = end;
-    }
-    return true;
 }
 
 /* ---- all of them ---- */
@@ -409,7 +381,7 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
     case SH_WRAPPER_XARGS:
         return run_xargs(effect, wrapper);
     case SH_WRAPPER_FIND:
-        return run_find(effect);
+        return nacre_sh_run_find(effect);
     case SH_WRAPPER_SHELL:
     case SH_WRAPPER_BASH:
         return nacre_sh_run_shell(effect, wrapper->kind == SH_WRAPPER_BASH);
@@ -436,13 +408,14 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
                    effect->words[0]->text);
 }
 
-/* /proc/self/exe is the shell itself. */
+/* /proc/self/exe is the shell itself, and fd/3 any program that was opened. */
 static bool is_kernel_link(const char *program)
 {
     const char *slash = strrchr(program, '/');
     char path[NACRE_PATH_MAX];
 
-    if (slash && strcmp(slash, "/exe") == 0)
+    if (slash && (strcmp(slash, "/exe") == 0 ||
+                  (slash[1] && slash[1 + strspn(slash + 1, "0123456789")] == '\0')))
         return true;
     return program[0] == '/' && (!nacre_path_normalise(program, path, sizeof(path)) ||
                                  nacre_path_is_below(path, "/proc", NULL) ||

@@ -2,9 +2,11 @@
  * What a shell is given to run: a text, a file, or an input.  Trusts nothing: an option
  * that is read otherwise than the shell reads it makes another word the text.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "nacre/own.h"
+#include "nacre/path.h"
 #include "shell_wrappers.h"
 
 /* Options by which a shell reads its text otherwise: history, assignments anywhere. */
@@ -14,10 +16,33 @@ bool nacre_sh_changes_reading(const struct sh_word *word)
            nacre_sh_word_is(word, "histexpand") || nacre_sh_word_is(word, "keyword");
 }
 
+/*
+ * Is the file a descriptor, or a process's own text?  Where a relative path begins, and
+ * what a directory on the way is a link to, only the kernel knows; so the last part
+ * alone is enough, if it is one that such files have.
+ */
 static bool is_descriptor_file(const char *path)
 {
-    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 ||
-           strstr(path, "/fd/") != NULL;
+    static const char *const names[] = { "stdin", "stdout", "stderr",  "tty",  "ptmx",
+                                         "console", "kmsg", "environ", "cmdline", "comm" };
+    char spelled[NACRE_PATH_MAX], normal[NACRE_PATH_MAX];
+    const char *last;
+
+    if (strcmp(path, "-") == 0)
+        return true;
+    if (snprintf(spelled, sizeof(spelled), "/%s", path) >= (int)sizeof(spelled) ||
+        !nacre_path_normalise(spelled, normal, sizeof(normal)))
+        return true;
+    if (path[0] == '/' && strcmp(normal, "/dev/null") != 0 &&
+        !nacre_path_is_below(normal, "/dev/shm", NULL) &&
+        (nacre_path_is_below(normal, "/dev", NULL) ||
+         nacre_path_is_below(normal, "/proc", NULL)))
+        return true;
+    last = strrchr(normal, '/') + 1;
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (strcmp(last, names[i]) == 0)
+            return true;
+    return last[0] && last[strspn(last, "0123456789:")] == '\0';
 }
 
 /* What a shell reads when it is given neither a text nor a file. */

@@ -4,7 +4,7 @@
 #include "shell_parse.h"
 
 /* Programs and builtins that start others.  Private to shell_effect.c, shell_options.c,
- * shell_interpreters.c and the table in shell_wrappers.c. */
+ * shell_find.c, shell_interpreters.c and the table in shell_wrappers.c. */
 
 enum sh_wrapper_kind {
     SH_WRAPPER_NONE,
@@ -72,6 +72,11 @@ struct sh_effect {
 bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
                        bool bash);
 
+/* Judges the words [from, to) as a command in which `name` stands for what comes later. */
+bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t to,
+                           const char *name, enum nacre_mark mark);
+
+bool nacre_sh_run_find(const struct sh_effect *effect);
 bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash);
 bool nacre_sh_run_source(const struct sh_effect *effect);
 bool nacre_sh_run_trap(const struct sh_effect *effect);
