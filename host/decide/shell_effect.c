@@ -2,6 +2,7 @@
  * What a simple command really starts.  Trusts nothing: a word that only the shell will
  * know must not be where a program, an option or a text is expected.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "nacre/own.h"
@@ -68,6 +69,22 @@ static bool hides_command(const struct sh_effect *effect, const struct sh_word *
     return true;
 }
 
+/* CC=gcc: the value as a command with words that come later. */
+static bool run_tool(const struct sh_effect *effect, const struct sh_word *word,
+                     const char *value)
+{
+    static const char later[] = " \"$@\"";
+    size_t size = strlen(value) + sizeof(later);
+    char *text = nacre_sh_alloc(effect->parse, size);
+    struct sh_word *command;
+
+    if (!text)
+        return false;
+    (void)snprintf(text, size, "%s%s", value, later);
+    command = nacre_sh_word_literal(effect->parse, text, size - 1, word->at);
+    return command && nacre_sh_run_text(effect, command, false);
+}
+
 static bool check_name(const struct sh_effect *effect, const struct sh_word *word,
                        size_t name_size, size_t value_at)
 {
@@ -88,6 +105,8 @@ static bool check_name(const struct sh_effect *effect, const struct sh_word *wor
     else
         text[name_size + 1] = '?'; /* unknown, so none that is harmless */
     reason = nacre_shell_environment_denied(text);
+    if (reason && value_at > 0 && word->literal && nacre_sh_variable_is_tool(text))
+        return run_tool(effect, word, text + name_size + 1);
     if (reason)
         return SH_CANT(effect, word, "it sets %.*s, which %s", (int)name_size, text,
                        reason);
@@ -142,6 +161,10 @@ static bool run_assign(const struct sh_effect *effect, const struct sh_wrapper *
         if (wrapper->kind == SH_WRAPPER_DECLARE && has_option(word, "n"))
             return SH_CANT(effect, word, "%s -n makes a name stand for another",
                            wrapper->name);
+        /* `export CC`: what it was set to has been judged. */
+        if (!wrapper->shorts && wrapper->operands == 0 && word->literal &&
+            nacre_sh_variable_is_tool(word->text) && !strchr(word->text, '='))
+            continue;
         if (!check_variable(effect, word))
             return false;
     }

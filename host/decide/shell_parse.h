@@ -122,6 +122,9 @@ bool nacre_sh_word_is_one(const struct sh_word *word);
 bool nacre_sh_word_hides_command(const struct sh_word *word);
 bool nacre_sh_word_is(const struct sh_word *word, const char *text);
 
+/* Is its value a program's command line, which can be judged where it is written out? */
+bool nacre_sh_variable_is_tool(const char *assignment);
+
 /* Adds a simple command; `words` lie in the arena. */
 struct sh_command *nacre_sh_command_add(struct sh_parse *parse,
                                         const struct sh_word *const *words,
