@@ -12,9 +12,6 @@
 
 #define WRAPPERS_MAX 16 /* around one program */
 
-static bool run_words(const struct sh_effect *around, const struct sh_word *const *words,
-                      size_t count);
-
 /* ---- texts ---- */
 
 bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
@@ -266,7 +263,7 @@ static bool run_wrapper(const struct sh_effect *effect, const struct sh_wrapper 
     if (wrapper->kind == SH_WRAPPER_JOIN && !scan.seen['x'])
         return run_joined(effect, from,
                           effect->command->bash && strcmp(wrapper->name, "eval") == 0);
-    return run_words(effect, effect->words + from, effect->count - from);
+    return nacre_sh_run_words(effect, effect->words + from, effect->count - from);
 }
 
 /* env -S: a string that env takes apart by rules of its own; only plain ones are read. */
@@ -295,7 +292,7 @@ static bool run_split(const struct sh_effect *effect, const struct sh_word *text
     }
     for (; from < effect->count; from++)
         words[count++] = effect->words[from];
-    return run_words(effect, words, count);
+    return nacre_sh_run_words(effect, words, count);
 }
 
 static bool run_env(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
@@ -344,7 +341,7 @@ bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t t
         if (!words[count++])
             return false;
     }
-    return run_words(effect, words, count);
+    return nacre_sh_run_words(effect, words, count);
 }
 
 static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
@@ -372,7 +369,7 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
     memcpy(words, effect->words + scan.operand, count * sizeof(*words));
     words[count] = nacre_sh_word_unknown(effect->parse, "...", NACRE_MARK_ANY,
                                          effect->words[0]->at);
-    return words[count] && run_words(effect, words, count + 1);
+    return words[count] && nacre_sh_run_words(effect, words, count + 1);
 }
 
 /* ---- all of them ---- */
@@ -405,6 +402,10 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
         return run_xargs(effect, wrapper);
     case SH_WRAPPER_FIND:
         return nacre_sh_run_find(effect);
+    case SH_WRAPPER_GIT:
+        return nacre_sh_run_git(effect, wrapper);
+    case SH_WRAPPER_AMONG:
+        return nacre_sh_run_among(effect, wrapper);
     case SH_WRAPPER_SHELL:
     case SH_WRAPPER_BASH:
         return nacre_sh_run_shell(effect, wrapper->kind == SH_WRAPPER_BASH);
@@ -445,8 +446,8 @@ static bool is_kernel_link(const char *program)
                                  nacre_path_is_below(path, "/dev", NULL));
 }
 
-static bool run_words(const struct sh_effect *around, const struct sh_word *const *words,
-                      size_t count)
+bool nacre_sh_run_words(const struct sh_effect *around,
+                        const struct sh_word *const *words, size_t count)
 {
     struct sh_effect effect = *around;
     const struct sh_word *program = count > 0 ? words[0] : NULL;
@@ -487,5 +488,5 @@ bool nacre_sh_effects(struct sh_parse *parse, struct sh_command *command)
     for (const struct sh_word *word = command->assignments; word; word = word->next)
         if (!check_name(&effect, word, word->name_size, word->value_at))
             return false;
-    return run_words(&effect, command->words, command->count);
+    return nacre_sh_run_words(&effect, command->words, command->count);
 }

@@ -129,34 +129,22 @@ static bool run_action(const struct sh_effect *effect, size_t at)
 
 /* ---- where the expression is ---- */
 
-static bool is_listed(const struct sh_word *word, const char *list)
-{
-    for (; word->literal && *list; list += strspn(list, " ")) {
-        size_t size = strcspn(list, " ");
-
-        if (size == word->size && strncmp(list, word->text, size) == 0)
-            return true;
-        list += size;
-    }
-    return false;
-}
-
 static bool takes_value(const struct sh_word *word)
 {
-    return is_listed(word,
-                     "-name -iname -path -ipath -wholename -iwholename -lname -ilname "
-                     "-regex -iregex -regextype -type -xtype -size -perm -links -inum "
-                     "-samefile -mtime -atime -ctime -mmin -amin -cmin -newer -anewer "
-                     "-cnewer -newermt -user -group -uid -gid -fstype -maxdepth "
-                     "-mindepth -used -printf -fprint -fprint0 -fls");
+    return nacre_sh_word_is_listed(
+        word, "-name -iname -path -ipath -wholename -iwholename -lname -ilname -regex "
+              "-iregex -regextype -type -xtype -size -perm -links -inum -samefile -mtime "
+              "-atime -ctime -mmin -amin -cmin -newer -anewer -cnewer -newermt -user "
+              "-group -uid -gid -fstype -maxdepth -mindepth -used -printf -fprint "
+              "-fprint0 -fls");
 }
 
 static bool takes_nothing(const struct sh_word *word)
 {
-    return is_listed(word, "( ) ! , -not -a -and -o -or -print -print0 -ls -delete "
-                           "-prune -quit -empty -depth -mount -xdev -follow -daystart "
-                           "-true -false -nouser -nogroup -readable -writable "
-                           "-executable -H -L -P");
+    return nacre_sh_word_is_listed(
+        word, "( ) ! , -not -a -and -o -or -print -print0 -ls -delete -prune -quit "
+              "-empty -depth -mount -xdev -follow -daystart -true -false -nouser "
+              "-nogroup -readable -writable -executable -H -L -P");
 }
 
 /*

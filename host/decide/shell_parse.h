@@ -121,6 +121,8 @@ bool nacre_sh_word_is_one(const struct sh_word *word);
 /* Holds, as plain text, what an arithmetic or prompt expansion would still run. */
 bool nacre_sh_word_hides_command(const struct sh_word *word);
 bool nacre_sh_word_is(const struct sh_word *word, const char *text);
+/* Is it one of the words in `list`, which has a blank between them? */
+bool nacre_sh_word_is_listed(const struct sh_word *word, const char *list);
 
 /* Is its value a program's command line, which can be judged where it is written out? */
 bool nacre_sh_variable_is_tool(const char *assignment);

@@ -231,6 +231,18 @@ bool nacre_sh_word_is(const struct sh_word *word, const char *text)
     return word->literal && strcmp(word->text, text) == 0;
 }
 
+bool nacre_sh_word_is_listed(const struct sh_word *word, const char *list)
+{
+    for (; word->literal && *list; list += strspn(list, " ")) {
+        size_t size = strcspn(list, " ");
+
+        if (size == word->size && strncmp(list, word->text, size) == 0)
+            return true;
+        list += size;
+    }
+    return false;
+}
+
 /* ---- reading ---- */
 
 static bool read_single(struct sh_cursor *cursor, struct sh_build *build)

@@ -4,7 +4,7 @@
 #include "shell_parse.h"
 
 /* Programs and builtins that start others.  Private to shell_effect.c, shell_options.c,
- * shell_find.c, shell_interpreters.c and the table in shell_wrappers.c. */
+ * shell_find.c, shell_launchers.c, shell_interpreters.c and the table in shell_wrappers.c. */
 
 enum sh_wrapper_kind {
     SH_WRAPPER_NONE,
@@ -14,6 +14,8 @@ enum sh_wrapper_kind {
     SH_WRAPPER_ENV,     /* RUN, with -S */
     SH_WRAPPER_XARGS,   /* RUN, with words that come later */
     SH_WRAPPER_FIND,    /* -exec ... ; */
+    SH_WRAPPER_GIT,     /* options, then a subcommand */
+    SH_WRAPPER_AMONG,   /* a command somewhere behind one of the subcommands in `longs` */
     SH_WRAPPER_SHELL,   /* sh */
     SH_WRAPPER_BASH,    /* a shell with bash's grammar */
     SH_WRAPPER_SOURCE,  /* . */
@@ -41,7 +43,7 @@ struct sh_wrapper {
     bool starts_shell; /* without a command */
 };
 
-/* By the last part of a program's path; NULL: it starts nothing that is known here. */
+/* By the last part of a program's path, a shell also with a version behind it; NULL: it starts nothing that is known here. */
 const struct sh_wrapper *nacre_sh_wrapper_find(const char *name);
 
 struct sh_scan {
@@ -76,6 +78,12 @@ bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *tex
 bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t to,
                            const char *name, enum nacre_mark mark);
 
+/* Judges words as a command of their own. */
+bool nacre_sh_run_words(const struct sh_effect *around,
+                        const struct sh_word *const *words, size_t count);
+
+bool nacre_sh_run_git(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
+bool nacre_sh_run_among(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
 bool nacre_sh_run_find(const struct sh_effect *effect);
 bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash);
 bool nacre_sh_run_source(const struct sh_effect *effect);
