@@ -2,7 +2,6 @@
  * What a simple command really starts.  Trusts nothing: a word that only the shell will
  * know must not be where a program, an option or a text is expected.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "nacre/own.h"
@@ -56,72 +55,7 @@ static bool run_joined(const struct sh_effect *effect, size_t from, bool bash)
     return joined && nacre_sh_run_text(effect, joined, bash);
 }
 
-/* ---- assignments ---- */
-
-static bool hides_command(const struct sh_effect *effect, const struct sh_word *word)
-{
-    if (!nacre_sh_word_hides_command(word))
-        return false;
-    (void)SH_CANT(effect, word, "'%.40s' quotes what could be run later", word->text);
-    return true;
-}
-
-/* CC=gcc: the value as a command with words that come later. */
-static bool run_tool(const struct sh_effect *effect, const struct sh_word *word,
-                     const char *value)
-{
-    static const char later[] = " \"$@\"";
-    size_t size = strlen(value) + sizeof(later);
-    char *text = nacre_sh_alloc(effect->parse, size);
-    struct sh_word *command;
-
-    if (!text)
-        return false;
-    (void)snprintf(text, size, "%s%s", value, later);
-    command = nacre_sh_word_literal(effect->parse, text, size - 1, word->at);
-    return command && nacre_sh_run_text(effect, command, false);
-}
-
-static bool check_name(const struct sh_effect *effect, const struct sh_word *word,
-                       size_t name_size, size_t value_at)
-{
-    static const char *const tables[] = { "aliases", "galiases", "saliases", "commands",
-                                          "functions", "dis_functions" };
-    char *text = nacre_sh_alloc(effect->parse, word->size + 3);
-    const char *reason;
-
-    if (!text)
-        return false;
-    memcpy(text, word->text, name_size);
-    for (size_t i = 0; i < NACRE_COUNT(tables); i++)
-        if (strcmp(text, tables[i]) == 0 && word->text[name_size] == '[')
-            return SH_CANT(effect, word, "%s[ ] changes what a name means", text);
-    text[name_size] = '=';
-    if (value_at > 0 && word->literal)
-        memcpy(text + name_size + 1, word->text + value_at, word->size - value_at);
-    else
-        text[name_size + 1] = '?'; /* unknown, so none that is harmless */
-    reason = nacre_shell_environment_denied(text);
-    if (reason && value_at > 0 && word->literal && nacre_sh_variable_is_tool(text))
-        return run_tool(effect, word, text + name_size + 1);
-    if (reason)
-        return SH_CANT(effect, word, "it sets %.*s, which %s", (int)name_size, text,
-                       reason);
-    return !hides_command(effect, word);
-}
-
-/* A word that names a variable, and may set it. */
-static bool check_variable(const struct sh_effect *effect, const struct sh_word *word)
-{
-    size_t size = strcspn(word->text, "=[+");
-
-    for (size_t i = 0; i < size; i++)
-        if (word->marks[i] >= NACRE_MARK_ANY)
-            return SH_CANT(effect, word,
-                           "which variable '%.40s' sets only the shell knows",
-                           word->text);
-    return check_name(effect, word, size, word->text[size] == '=' ? size + 1 : 0);
-}
+/* ---- wrappers ---- */
 
 static bool is_assignment(const struct sh_word *word)
 {
@@ -134,83 +68,6 @@ static bool is_assignment(const struct sh_word *word)
             return false;
     return true;
 }
-
-static bool has_option(const struct sh_word *word, const char *letters)
-{
-    return word->size > 1 && word->text[0] == '-' && strpbrk(word->text + 1, letters);
-}
-
-static bool run_assign(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
-{
-    struct sh_scan scan = { .operand = 1 };
-    size_t end = effect->count;
-
-    if (wrapper->shorts &&
-        !nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
-        return false;
-    if (scan.value['a'] && !check_variable(effect, scan.value['a']))
-        return false;
-    if (wrapper->operands > 0 && end > wrapper->operands + 1)
-        end = wrapper->operands + 1;
-    for (size_t i = scan.operand; i < end; i++) {
-        const struct sh_word *word = effect->words[i];
-
-        if (wrapper->kind == SH_WRAPPER_DECLARE && has_option(word, "n"))
-            return SH_CANT(effect, word, "%s -n makes a name stand for another",
-                           wrapper->name);
-        /* `export CC`: what it was set to has been judged. */
-        if (!wrapper->shorts && wrapper->operands == 0 && word->literal &&
-            nacre_sh_variable_is_tool(word->text) && !strchr(word->text, '='))
-            continue;
-        if (!check_variable(effect, word))
-            return false;
-    }
-    return true;
-}
-
-static bool run_set(const struct sh_effect *effect)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        if (hides_command(effect, effect->words[i]))
-            return false;
-        if (nacre_sh_changes_reading(effect->words[i]))
-            return SH_CANT(effect, effect->words[i], "'%.40s' changes what words mean",
-                           effect->words[i]->text);
-    }
-    return true;
-}
-
-static bool run_printf(const struct sh_effect *effect)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        const struct sh_word *word = effect->words[i];
-
-        if (word->text[0] != '-')
-            break;
-        if (!word->literal)
-            return SH_CANT(effect, word, "which option '%.40s' is only the shell knows",
-                           word->text);
-        if (nacre_sh_word_is(word, "-v"))
-            return i + 1 >= effect->count || check_variable(effect, effect->words[i + 1]);
-        if (word->text[1] == 'v')
-            return SH_CANT(effect, word, "leave a blank behind printf -v");
-    }
-    return true;
-}
-
-static bool run_test(const struct sh_effect *effect)
-{
-    bool evaluates = false;
-
-    for (size_t i = 1; i < effect->count; i++) {
-        if (evaluates && hides_command(effect, effect->words[i]))
-            return false;
-        evaluates = nacre_sh_word_is(effect->words[i], "-v");
-    }
-    return true;
-}
-
-/* ---- wrappers ---- */
 
 static bool starts_shell(const struct sh_effect *effect)
 {
@@ -235,7 +92,7 @@ static bool skip_operands(const struct sh_effect *effect,
     while (wrapper->assignments && from < effect->count &&
            (is_assignment(effect->words[from]) ||
             nacre_sh_word_is(effect->words[from], "-"))) {
-        if (!check_variable(effect, effect->words[from]))
+        if (!nacre_sh_check_variable(effect, effect->words[from]))
             return false;
         from++;
     }
@@ -374,21 +231,6 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
 
 /* ---- all of them ---- */
 
-static bool run_later(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        const struct sh_word *word = effect->words[i];
-
-        if (!word->literal || has_option(word, wrapper->shorts) ||
-            (wrapper->shorts[0] == '=' && strchr(word->text, '=')))
-            return SH_CANT(effect, word, "%s changes what later words mean",
-                           wrapper->name);
-        if (!check_variable(effect, word))
-            return false;
-    }
-    return true;
-}
-
 static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
 {
     switch (wrapper->kind) {
@@ -415,15 +257,17 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
         return nacre_sh_run_trap(effect);
     case SH_WRAPPER_ASSIGN:
     case SH_WRAPPER_DECLARE:
-        return run_assign(effect, wrapper);
+        return nacre_sh_run_assign(effect, wrapper);
+    case SH_WRAPPER_WAIT:
+        return nacre_sh_run_wait(effect, wrapper);
     case SH_WRAPPER_SET:
-        return run_set(effect);
+        return nacre_sh_run_set(effect);
     case SH_WRAPPER_PRINTF:
-        return run_printf(effect);
+        return nacre_sh_run_printf(effect);
     case SH_WRAPPER_TEST:
-        return run_test(effect);
+        return nacre_sh_run_test(effect);
     case SH_WRAPPER_LATER:
-        return run_later(effect, wrapper);
+        return nacre_sh_run_later(effect, wrapper);
     case SH_WRAPPER_REFUSE:
     case SH_WRAPPER_NONE:
         break;
@@ -485,8 +329,6 @@ bool nacre_sh_effects(struct sh_parse *parse, struct sh_command *command)
 {
     const struct sh_effect effect = { .parse = parse, .command = command };
 
-    for (const struct sh_word *word = command->assignments; word; word = word->next)
-        if (!check_name(&effect, word, word->name_size, word->value_at))
-            return false;
-    return nacre_sh_run_words(&effect, command->words, command->count);
+    return nacre_sh_check_values(&effect) &&
+           nacre_sh_run_words(&effect, command->words, command->count);
 }

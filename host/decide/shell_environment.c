@@ -352,9 +352,13 @@ static const struct variable *variable_find(const char *assignment)
     (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(assignment, "="), assignment);
     /* npm reads its own in any case. */
     flags = strncasecmp(name, "npm_", 4) == 0 ? FNM_CASEFOLD : 0;
-    for (size_t i = 0; i < NACRE_COUNT(variables); i++)
-        if (fnmatch(variables[i].name, name, flags) == 0)
+    for (size_t i = 0; i < NACRE_COUNT(variables); i++) {
+        const char *pattern = variables[i].name;
+
+        if ((pattern[0] == name[0] || pattern[0] == '*' || flags) &&
+            fnmatch(pattern, name, flags) == 0)
             return &variables[i];
+    }
     return NULL;
 }
 

@@ -130,6 +130,8 @@ bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash)
         if (end)
             break;
     }
+    if ((text || input) && !nacre_sh_none_hides(effect, at + text))
+        return false;
     if (text)
         return at >= effect->count || nacre_sh_run_text(effect, effect->words[at], bash);
     if (at >= effect->count || input)

@@ -3,8 +3,9 @@
 
 #include "shell_parse.h"
 
-/* Programs and builtins that start others.  Private to shell_effect.c, shell_options.c,
- * shell_find.c, shell_launchers.c, shell_interpreters.c and the table in shell_wrappers.c. */
+/* Programs and builtins that start others.  Private to shell_effect.c, shell_variables.c,
+ * shell_options.c, shell_find.c, shell_launchers.c, shell_interpreters.c and the table in
+ * shell_wrappers.c. */
 
 enum sh_wrapper_kind {
     SH_WRAPPER_NONE,
@@ -22,6 +23,7 @@ enum sh_wrapper_kind {
     SH_WRAPPER_TRAP,    /* the first word is a text */
     SH_WRAPPER_ASSIGN,  /* its words, or the first `operands`, name or set variables */
     SH_WRAPPER_DECLARE, /* the same, and -n makes a name stand for another */
+    SH_WRAPPER_WAIT,    /* -p sets one */
     SH_WRAPPER_SET,     /* its words become variables */
     SH_WRAPPER_PRINTF,  /* -v sets one */
     SH_WRAPPER_TEST,    /* -v evaluates one */
@@ -82,6 +84,24 @@ bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t t
 bool nacre_sh_run_words(const struct sh_effect *around,
                         const struct sh_word *const *words, size_t count);
 
+/* `word` sets the variable that the first `name_size` bytes name, to what is behind
+ * `value_at` (0: to something else). */
+bool nacre_sh_check_name(const struct sh_effect *effect, const struct sh_word *word,
+                         size_t name_size, size_t value_at);
+/* A word that names a variable, and may set it. */
+bool nacre_sh_check_variable(const struct sh_effect *effect, const struct sh_word *word);
+/* Nothing that could be run later is in the words from `from` on. */
+bool nacre_sh_none_hides(const struct sh_effect *effect, size_t from);
+/* What the command's own assignments and here-documents make values of. */
+bool nacre_sh_check_values(const struct sh_effect *effect);
+
+bool nacre_sh_run_assign(const struct sh_effect *effect,
+                         const struct sh_wrapper *wrapper);
+bool nacre_sh_run_wait(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
+bool nacre_sh_run_set(const struct sh_effect *effect);
+bool nacre_sh_run_printf(const struct sh_effect *effect);
+bool nacre_sh_run_test(const struct sh_effect *effect);
+bool nacre_sh_run_later(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
 bool nacre_sh_run_git(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
 bool nacre_sh_run_among(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
 bool nacre_sh_run_find(const struct sh_effect *effect);
