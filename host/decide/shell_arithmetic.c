@@ -9,6 +9,7 @@
 #include "shell_parse.h"
 
 #define BLANKS " \t\n"
+#define SUBSCRIPT_MAX 512 /* bytes; a longer one is in doubt */
 
 static bool is_one_of(char character, const char *set)
 {
@@ -37,36 +38,39 @@ static bool assigns_at(const char *text, size_t at, size_t size, size_t *ret_lef
     return true;
 }
 
-/* Where the subscript that ends before `end` begins; `end` if there is none. */
-static size_t before_subscript(const char *text, size_t end)
+/* *at: where the subscript that ends there begins, if there is one.  False: too long. */
+static bool skip_subscript(const char *text, size_t *at)
 {
-    size_t at = end, open = 0;
+    size_t start = *at, open = 0;
 
-    if (end == 0 || text[end - 1] != ']')
-        return end;
-    while (at > 0) {
-        at--;
-        open += text[at] == ']';
-        open -= text[at] == '[';
-        if (open == 0)
-            return at;
-    }
-    return end;
+    if (start == 0 || text[start - 1] != ']')
+        return true;
+    do {
+        start--;
+        open += text[start] == ']';
+        open -= text[start] == '[';
+    } while (open > 0 && start > 0 && *at - start < SUBSCRIPT_MAX);
+    if (open == 0)
+        *at = start;
+    return open == 0 || start == 0;
 }
 
-/* Where the name on the left side begins.  *ret_size: of the name, 0: none. */
-static size_t name_before(const char *text, size_t left, size_t *ret_size)
+/* Where the name on the left side begins.  *ret_size: of the name, 0: none.  False when
+ * it is not looked for that far. */
+static bool name_before(const char *text, size_t left, size_t *ret_name, size_t *ret_size)
 {
     size_t end = left, at;
 
     while (end > 0 && is_one_of(text[end - 1], BLANKS))
         end--;
-    end = before_subscript(text, end);
+    if (!skip_subscript(text, &end))
+        return false;
     at = end;
     while (at > 0 && is_one_of(text[at - 1], SH_NAME))
         at--;
+    *ret_name = at;
     *ret_size = end - at;
-    return at;
+    return true;
 }
 
 /* A tool's name stands for a program; the number that it would be set to is none. */
@@ -88,8 +92,8 @@ bool nacre_sh_arithmetic_is_known(const char *text, size_t size)
 
         if (!assigns_at(text, at, size, &left))
             continue;
-        name = name_before(text, left, &name_size);
-        if (is_guarded(text + name, name_size) ||
+        if (!name_before(text, left, &name, &name_size) ||
+            is_guarded(text + name, name_size) ||
             (name > 0 && is_one_of(text[name - 1], "$}`")) ||
             (name_size == 0 && name > 0 && text[name - 1] == ')' && text[at] == '='))
             return false;
@@ -134,7 +138,8 @@ bool nacre_sh_word_sets_guarded(const struct sh_word *word)
 
         if (!is_text(word, at) || !assigns_at(word->text, at, word->size, &left))
             continue;
-        name = name_before(word->text, left, &size);
+        if (!name_before(word->text, left, &name, &size))
+            return true;
         if (size > 0 && is_text(word, name) && is_guarded(word->text + name, size) &&
             is_expression(word, name, at))
             return true;

@@ -283,7 +283,7 @@ static const struct variable variables[] = {
     { "ZIPOPT", OPTIONS },
     { "TAR_OPTIONS", OPTIONS },
     { "VALGRIND_LIB", CODE },
-    { "VALGRIND_OPTS", OPTIONS, "--leak-check=* --error-exitcode=* --track-origins=* -q" },
+    { "VALGRIND_OPTS", OPTIONS, "--leak-check=* --error-exitcode=* -q" },
     { "*SAN_SYMBOLIZER_PATH", RUNS, "/usr/bin/llvm-symbolizer*" },
     { "PUPPETEER_EXECUTABLE_PATH", RUNS, "/usr/bin/chromium* /usr/bin/google-chrome*" },
     { "CHROME_BIN", RUNS, "chromium* /usr/bin/chromium* /usr/bin/google-chrome*" },

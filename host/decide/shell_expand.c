@@ -176,7 +176,7 @@ static bool check_assignment(struct sh_cursor *cursor)
     return true;
 }
 
-/* ${NAME[SUBSCRIPT]:OFFSET:LENGTH}, which has been read from `start` on, is arithmetic. */
+/* ${NAME[SUBSCRIPT]:OFFSET:LENGTH}, which was read from `start` on, holds arithmetic. */
 static bool check_evaluated(struct sh_cursor *cursor, size_t start)
 {
     size_t end = cursor->at - 1, at = start + 2, from;

@@ -23,8 +23,9 @@ bool nacre_sh_changes_reading(const struct sh_word *word)
  */
 static bool is_descriptor_file(const char *path)
 {
-    static const char *const names[] = { "stdin", "stdout", "stderr",  "tty",  "ptmx",
-                                         "console", "kmsg", "environ", "cmdline", "comm" };
+    static const char *const names[] = { "stdin",   "stdout", "stderr",  "tty",     "ptmx",
+                                         "console", "kmsg",   "environ", "cmdline",
+                                         "comm" };
     char spelled[NACRE_PATH_MAX], normal[NACRE_PATH_MAX];
     const char *last;
 

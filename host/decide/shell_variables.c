@@ -84,7 +84,8 @@ bool nacre_sh_check_variable(const struct sh_effect *effect, const struct sh_wor
                            word->text);
     if (strspn(word->text, SH_NAME) < size)
         return nacre_sh_check_name(effect, word, 0, 0); /* an option, an expression */
-    return nacre_sh_check_name(effect, word, size, word->text[size] == '=' ? size + 1 : 0);
+    return nacre_sh_check_name(effect, word, size,
+                               word->text[size] == '=' ? size + 1 : 0);
 }
 
 static bool has_option(const struct sh_word *word, const char *letters)

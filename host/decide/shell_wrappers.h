@@ -45,7 +45,8 @@ struct sh_wrapper {
     bool starts_shell; /* without a command */
 };
 
-/* By the last part of a program's path, a shell also with a version behind it; NULL: it starts nothing that is known here. */
+/* By the last part of a program's path, a shell also with a version behind it.  NULL: it
+ * starts nothing that is known here. */
 const struct sh_wrapper *nacre_sh_wrapper_find(const char *name);
 
 struct sh_scan {
@@ -76,7 +77,7 @@ struct sh_effect {
 bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
                        bool bash);
 
-/* Judges the words [from, to) as a command in which `name` stands for what comes later. */
+/* Judges the words [from, to) as a command in which `name` stands for later words. */
 bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t to,
                            const char *name, enum nacre_mark mark);
 

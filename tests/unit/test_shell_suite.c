@@ -1,7 +1,7 @@
 /*
  * Shell rules against files: suites/shell/cases.txt and its like say which line of a
- * policy decides, runs.txt is tried in real shells as well, with a program that leaves a mark, and
- * syntax.txt is compared with `bash -n`.
+ * policy decides, runs.txt is tried in real shells as well, with a program that leaves a
+ * mark, and syntax.txt is compared with `bash -n`.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -198,7 +198,7 @@ static void each_case(char *line, void *data)
 
 static void each_case_is_decided_by_its_line(void **state)
 {
-    static const char *const files[] = { "cases.txt", "hidden.txt" };
+    static const char *const files[] = { "cases.txt", "hidden.txt", "everyday.txt" };
     struct rules rules = { 0 };
 
     (void)state;
