@@ -176,10 +176,10 @@ static const struct sh_wrapper wrappers[] = {
       .longs = "tool? leak-check? show-leak-kinds? errors-for-leak-kinds? track-origins? "
                "error-exitcode? log-file? log-fd? xml? xml-file? suppressions? "
                "gen-suppressions? trace-children? num-callers? track-fds? time-stamp? "
-               "show-reachable? undef-value-errors? keep-debuginfo? "
-               "child-silent-after-fork? callgrind-out-file? massif-out-file? cachegrind-out-file? "
-               "dhat-out-file? cache-sim? branch-sim? dump-instr? collect-jumps? "
-               "stacks? pages-as-heap? vgdb? quiet verbose help version" },
+               "show-reachable? undef-value-errors? keep-debuginfo? cache-sim? vgdb? "
+               "child-silent-after-fork? callgrind-out-file? massif-out-file? stacks? "
+               "cachegrind-out-file? dhat-out-file? branch-sim? dump-instr? "
+               "collect-jumps? pages-as-heap? quiet verbose help version" },
     { ROW("chronic", RUN), .shorts = "ev" },
     { ROW("ifne", RUN), .shorts = "n" },
     { ROW("logsave", RUN), .shorts = "asv", .operands = 1 },

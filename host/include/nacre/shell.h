@@ -69,10 +69,10 @@ struct nacre_command {
  *
  * Not promised: what a program does by itself.  awk, python -c, make, git hooks and files
  * that a command has written are judged by the words on the command line alone, and a
- * program's own settings (a git alias, ~/.bashrc) are not seen.  Nor what bash's arithmetic
- * makes of a value that is computed while it runs: `x=$(date +%s); echo $((x))` is daily
- * work, and a command that prints 'a[$(...)]' instead has it run.  The sandbox is the wall;
- * these rules are what its owner does not want to be tried.
+ * program's own settings (a git alias, ~/.bashrc) are not seen.  Nor what arithmetic in
+ * bash makes of a value that is computed while it runs: `x=$(date +%s); echo $((x))` is
+ * daily work, and a command that prints 'a[$(...)]' instead has it run.  The sandbox is
+ * the wall; these rules are what its owner does not want to be tried.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_shell_judge(const struct nacre_policy *policy,
                                                      const struct nacre_command *command,
