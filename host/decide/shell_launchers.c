@@ -102,19 +102,21 @@ bool nacre_sh_run_among(const struct sh_effect *effect, const struct sh_wrapper 
     for (size_t i = from; i < effect->count && certain <= wrapper->operands; i++) {
         const struct sh_word *word = effect->words[i];
         const struct sh_word *text = text_at(effect, i);
+        bool sure = i == from || !may_take_value(effect->words[i - 1]);
 
         if (text && text->literal && !nacre_sh_run_text(effect, text, false))
             return false;
         if (is_option(word) || nacre_sh_word_is(word, "--"))
             continue;
-        if (!word->literal && wrapper->operands == 0)
+        if (!word->literal &&
+            (wrapper->operands == 0 || (sure && certain == wrapper->operands)))
             return SH_CANT(effect, word, "what %s starts can't be told: '%.40s' is not "
                                          "literal",
                            wrapper->name, word->text);
         if (word->literal &&
             !nacre_sh_run_words(effect, effect->words + i, effect->count - i))
             return false;
-        certain += i == from || !may_take_value(effect->words[i - 1]);
+        certain += sure;
     }
     return true;
 }

@@ -241,15 +241,18 @@ static bool is_function(const struct sh_parse *parse, const struct sh_word *word
 
 bool nacre_sh_check_calls(struct sh_parse *parse)
 {
-    for (struct sh_command *at = parse->commands; parse->functions && at; at = at->next) {
-        const struct sh_effect effect = { .parse = parse,
-                                          .command = at,
-                                          .words = at->words,
-                                          .count = at->count };
+    if (!parse->functions)
+        return true;
+    for (struct sh_command *at = parse->commands; at; at = at->next)
+        for (const struct sh_form *form = at->forms; form; form = form->next) {
+            const struct sh_effect effect = { .parse = parse,
+                                              .command = at,
+                                              .words = form->words,
+                                              .count = form->count };
 
-        if (at->count > 0 && is_function(parse, at->words[0]) &&
-            (!nacre_sh_none_hides(&effect, 1) || !check_redirects(&effect, true)))
-            return false;
-    }
+            if (is_function(parse, form->words[0]) &&
+                (!nacre_sh_none_hides(&effect, 1) || !check_redirects(&effect, true)))
+                return false;
+        }
     return true;
 }

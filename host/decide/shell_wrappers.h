@@ -24,7 +24,7 @@ enum sh_wrapper_kind {
     SH_WRAPPER_ASSIGN,  /* its words, or the first `operands`, name or set variables */
     SH_WRAPPER_DECLARE, /* the same, and -n makes a name stand for another */
     SH_WRAPPER_WAIT,    /* -p sets one */
-    SH_WRAPPER_SET,     /* its words become variables */
+    SH_WRAPPER_SET,     /* its words become variables, or are evaluated */
     SH_WRAPPER_PRINTF,  /* -v sets one */
     SH_WRAPPER_TEST,    /* -v evaluates one */
     SH_WRAPPER_LATER,   /* `shorts`: options, or "=", that change what later words mean */
