@@ -294,7 +294,7 @@ static const char *const tried[] = {
     "echo \"$(cat <<E\n$x\nE\n)\" | env -S 'a b' >f; sh -c 'c | d' <<< e; x=(1 2)",
     "find . -exec b {} \\; | xargs -I% c %; ((i++)); [[ a && b ]]; eval a `b` ${c:-$(d)}",
     "export A=$b; for i in a; do printf -v c d; done; bash <<'E'\nls\nE",
-    "find \"$d\" -name \"$n\" -exec e \"$f\" {} +; git -C x y; git-z; npx -c 'a b' --run=c d",
+    "find \"$d\" -name \"$n\" -exec e \"$f\" {} +; git -C x y; git-z; npx -c 'a b' c",
     "CC='gcc x' make; f() { g; }; f 1; coproc X { y; }; docker run \"$i\" h; wait -p j",
     "ls $(",
 };
