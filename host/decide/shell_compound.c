@@ -213,6 +213,18 @@ static bool read_paren(struct sh_cursor *cursor)
     return nacre_sh_read_nested(cursor, false);
 }
 
+bool nacre_sh_function_add(struct sh_cursor *cursor, const struct sh_word *name)
+{
+    struct sh_function *function = nacre_sh_alloc(cursor->parse, sizeof(*function));
+
+    if (!function)
+        return false;
+    *function = (struct sh_function){ .name = name->text,
+                                      .next = cursor->parse->functions };
+    cursor->parse->functions = function;
+    return true;
+}
+
 /* Behind "function", or behind NAME "(". */
 bool nacre_sh_read_function_body(struct sh_cursor *cursor, bool paren)
 {
@@ -233,7 +245,8 @@ static bool read_function(struct sh_cursor *cursor)
     struct sh_token *token;
     struct sh_word *name;
 
-    if (!nacre_sh_take_word(cursor, &name) || !nacre_sh_token_peek(cursor, &token))
+    if (!nacre_sh_take_word(cursor, &name) || !nacre_sh_function_add(cursor, name) ||
+        !nacre_sh_token_peek(cursor, &token))
         return false;
     if (nacre_sh_token_is(token, "(") && nacre_sh_peek(cursor, 0) == ')') {
         nacre_sh_token_take(cursor);
@@ -374,6 +387,19 @@ static bool read_compound(struct sh_cursor *cursor, const struct sh_token *token
     return !redirections.redirects || nacre_sh_simple_finish(cursor, &redirections);
 }
 
+/* The words of "coproc NAME {": the variable is set. */
+static bool check_coproc_name(struct sh_cursor *cursor, const struct sh_simple *simple)
+{
+    const struct sh_word *name = simple->words->next;
+    const char *reason = name ? nacre_shell_environment_denied(name->text) : NULL;
+
+    if (!name || !name->literal || reason)
+        return SH_PROBLEM(cursor, simple->at, "coproc sets a variable%s%s",
+                          reason ? ", which " : " that only the shell knows",
+                          reason ? reason : "");
+    return true;
+}
+
 /* "time" and "coproc" may stand before a compound command. */
 static bool read_prefixed(struct sh_cursor *cursor, struct sh_simple *simple)
 {
@@ -384,7 +410,8 @@ static bool read_prefixed(struct sh_cursor *cursor, struct sh_simple *simple)
         if (!nacre_sh_token_peek(cursor, &token))
             return false;
         if (is_compound(token))
-            return nacre_sh_read_command(cursor);
+            return (words == 0 || time || check_coproc_name(cursor, simple)) &&
+                   nacre_sh_read_command(cursor);
         if (time && nacre_sh_token_is_word(token, "!")) {
             nacre_sh_token_take(cursor);
             continue;

@@ -11,9 +11,6 @@
 
 #define WRAPPERS_MAX 16 /* around one program */
 
-static bool run_words(const struct sh_effect *around, const struct sh_word *const *words,
-                      size_t count);
-
 /* ---- texts ---- */
 
 bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
@@ -58,54 +55,7 @@ static bool run_joined(const struct sh_effect *effect, size_t from, bool bash)
     return joined && nacre_sh_run_text(effect, joined, bash);
 }
 
-/* ---- assignments ---- */
-
-static bool hides_command(const struct sh_effect *effect, const struct sh_word *word)
-{
-    if (!nacre_sh_word_hides_command(word))
-        return false;
-    (void)SH_CANT(effect, word, "'%.40s' quotes what could be run later", word->text);
-    return true;
-}
-
-static bool check_name(const struct sh_effect *effect, const struct sh_word *word,
-                       size_t name_size, size_t value_at)
-{
-    static const char *const tables[] = { "aliases", "galiases", "saliases", "commands",
-                                          "functions", "dis_functions" };
-    char *text = nacre_sh_alloc(effect->parse, word->size + 3);
-    const char *reason;
-
-    if (!text)
-        return false;
-    memcpy(text, word->text, name_size);
-    for (size_t i = 0; i < NACRE_COUNT(tables); i++)
-        if (strcmp(text, tables[i]) == 0 && word->text[name_size] == '[')
-            return SH_CANT(effect, word, "%s[ ] changes what a name means", text);
-    text[name_size] = '=';
-    if (value_at > 0 && word->literal)
-        memcpy(text + name_size + 1, word->text + value_at, word->size - value_at);
-    else
-        text[name_size + 1] = '?'; /* unknown, so none that is harmless */
-    reason = nacre_shell_environment_denied(text);
-    if (reason)
-        return SH_CANT(effect, word, "it sets %.*s, which %s", (int)name_size, text,
-                       reason);
-    return !hides_command(effect, word);
-}
-
-/* A word that names a variable, and may set it. */
-static bool check_variable(const struct sh_effect *effect, const struct sh_word *word)
-{
-    size_t size = strcspn(word->text, "=[+");
-
-    for (size_t i = 0; i < size; i++)
-        if (word->marks[i] >= NACRE_MARK_ANY)
-            return SH_CANT(effect, word,
-                           "which variable '%.40s' sets only the shell knows",
-                           word->text);
-    return check_name(effect, word, size, word->text[size] == '=' ? size + 1 : 0);
-}
+/* ---- wrappers ---- */
 
 static bool is_assignment(const struct sh_word *word)
 {
@@ -118,79 +68,6 @@ static bool is_assignment(const struct sh_word *word)
             return false;
     return true;
 }
-
-static bool has_option(const struct sh_word *word, const char *letters)
-{
-    return word->size > 1 && word->text[0] == '-' && strpbrk(word->text + 1, letters);
-}
-
-static bool run_assign(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
-{
-    struct sh_scan scan = { .operand = 1 };
-    size_t end = effect->count;
-
-    if (wrapper->shorts &&
-        !nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
-        return false;
-    if (scan.value['a'] && !check_variable(effect, scan.value['a']))
-        return false;
-    if (wrapper->operands > 0 && end > wrapper->operands + 1)
-        end = wrapper->operands + 1;
-    for (size_t i = scan.operand; i < end; i++) {
-        const struct sh_word *word = effect->words[i];
-
-        if (wrapper->kind == SH_WRAPPER_DECLARE && has_option(word, "n"))
-            return SH_CANT(effect, word, "%s -n makes a name stand for another",
-                           wrapper->name);
-        if (!check_variable(effect, word))
-            return false;
-    }
-    return true;
-}
-
-static bool run_set(const struct sh_effect *effect)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        if (hides_command(effect, effect->words[i]))
-            return false;
-        if (nacre_sh_changes_reading(effect->words[i]))
-            return SH_CANT(effect, effect->words[i], "'%.40s' changes what words mean",
-                           effect->words[i]->text);
-    }
-    return true;
-}
-
-static bool run_printf(const struct sh_effect *effect)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        const struct sh_word *word = effect->words[i];
-
-        if (word->text[0] != '-')
-            break;
-        if (!word->literal)
-            return SH_CANT(effect, word, "which option '%.40s' is only the shell knows",
-                           word->text);
-        if (nacre_sh_word_is(word, "-v"))
-            return i + 1 >= effect->count || check_variable(effect, effect->words[i + 1]);
-        if (word->text[1] == 'v')
-            return SH_CANT(effect, word, "leave a blank behind printf -v");
-    }
-    return true;
-}
-
-static bool run_test(const struct sh_effect *effect)
-{
-    bool evaluates = false;
-
-    for (size_t i = 1; i < effect->count; i++) {
-        if (evaluates && hides_command(effect, effect->words[i]))
-            return false;
-        evaluates = nacre_sh_word_is(effect->words[i], "-v");
-    }
-    return true;
-}
-
-/* ---- wrappers ---- */
 
 static bool starts_shell(const struct sh_effect *effect)
 {
@@ -215,7 +92,7 @@ static bool skip_operands(const struct sh_effect *effect,
     while (wrapper->assignments && from < effect->count &&
            (is_assignment(effect->words[from]) ||
             nacre_sh_word_is(effect->words[from], "-"))) {
-        if (!check_variable(effect, effect->words[from]))
+        if (!nacre_sh_check_variable(effect, effect->words[from]))
             return false;
         from++;
     }
@@ -243,7 +120,7 @@ static bool run_wrapper(const struct sh_effect *effect, const struct sh_wrapper 
     if (wrapper->kind == SH_WRAPPER_JOIN && !scan.seen['x'])
         return run_joined(effect, from,
                           effect->command->bash && strcmp(wrapper->name, "eval") == 0);
-    return run_words(effect, effect->words + from, effect->count - from);
+    return nacre_sh_run_words(effect, effect->words + from, effect->count - from);
 }
 
 /* env -S: a string that env takes apart by rules of its own; only plain ones are read. */
@@ -272,7 +149,7 @@ static bool run_split(const struct sh_effect *effect, const struct sh_word *text
     }
     for (; from < effect->count; from++)
         words[count++] = effect->words[from];
-    return run_words(effect, words, count);
+    return nacre_sh_run_words(effect, words, count);
 }
 
 static bool run_env(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
@@ -307,9 +184,8 @@ static const struct sh_word *replaced(const struct sh_effect *effect,
     return copy;
 }
 
-/* The words [from, to) as a command in which `name` stands for what comes later. */
-static bool run_replaced(const struct sh_effect *effect, size_t from, size_t to,
-                         const char *name, enum nacre_mark mark)
+bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t to,
+                           const char *name, enum nacre_mark mark)
 {
     const struct sh_word **words =
         nacre_sh_alloc(effect->parse, (to - from + 1) * sizeof(*words));
@@ -322,7 +198,7 @@ static bool run_replaced(const struct sh_effect *effect, size_t from, size_t to,
         if (!words[count++])
             return false;
     }
-    return run_words(effect, words, count);
+    return nacre_sh_run_words(effect, words, count);
 }
 
 static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
@@ -340,8 +216,8 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
         name = scan.value['I'] ? scan.value['I'] : scan.value['i'];
         if (name && (!name->literal || name->size == 0))
             return SH_CANT(effect, name, "what xargs replaces only the shell knows");
-        return run_replaced(effect, scan.operand, effect->count, name ? name->text : "{}",
-                            NACRE_MARK_ONE);
+        return nacre_sh_run_replaced(effect, scan.operand, effect->count,
+                                     name ? name->text : "{}", NACRE_MARK_ONE);
     }
     count = effect->count - scan.operand;
     words = nacre_sh_alloc(effect->parse, (count + 1) * sizeof(*words));
@@ -350,52 +226,10 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
     memcpy(words, effect->words + scan.operand, count * sizeof(*words));
     words[count] = nacre_sh_word_unknown(effect->parse, "...", NACRE_MARK_ANY,
                                          effect->words[0]->at);
-    return words[count] && run_words(effect, words, count + 1);
-}
-
-static bool is_exec(const struct sh_word *word)
-{
-    static const char *const names[] = { "-exec", "-execdir", "-ok", "-okdir" };
-
-    for (size_t i = 0; i < NACRE_COUNT(names); i++)
-        if (nacre_sh_word_is(word, names[i]))
-            return true;
-    return false;
-}
-
-static bool run_find(const struct sh_effect *effect)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        size_t end = i + 1;
-
-        if (!is_exec(effect->words[i]))
-            continue;
-        while (end < effect->count && !nacre_sh_word_is(effect->words[end], ";") &&
-               !nacre_sh_word_is(effect->words[end], "+"))
-            end++;
-        if (!run_replaced(effect, i + 1, end, "{}", NACRE_MARK_ANY))
-            return false;
-        i = end;
-    }
-    return true;
+    return words[count] && nacre_sh_run_words(effect, words, count + 1);
 }
 
 /* ---- all of them ---- */
-
-static bool run_later(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
-{
-    for (size_t i = 1; i < effect->count; i++) {
-        const struct sh_word *word = effect->words[i];
-
-        if (!word->literal || has_option(word, wrapper->shorts) ||
-            (wrapper->shorts[0] == '=' && strchr(word->text, '=')))
-            return SH_CANT(effect, word, "%s changes what later words mean",
-                           wrapper->name);
-        if (!check_variable(effect, word))
-            return false;
-    }
-    return true;
-}
 
 static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
 {
@@ -409,7 +243,11 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
     case SH_WRAPPER_XARGS:
         return run_xargs(effect, wrapper);
     case SH_WRAPPER_FIND:
-        return run_find(effect);
+        return nacre_sh_run_find(effect);
+    case SH_WRAPPER_GIT:
+        return nacre_sh_run_git(effect, wrapper);
+    case SH_WRAPPER_AMONG:
+        return nacre_sh_run_among(effect, wrapper);
     case SH_WRAPPER_SHELL:
     case SH_WRAPPER_BASH:
         return nacre_sh_run_shell(effect, wrapper->kind == SH_WRAPPER_BASH);
@@ -419,15 +257,17 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
         return nacre_sh_run_trap(effect);
     case SH_WRAPPER_ASSIGN:
     case SH_WRAPPER_DECLARE:
-        return run_assign(effect, wrapper);
+        return nacre_sh_run_assign(effect, wrapper);
+    case SH_WRAPPER_WAIT:
+        return nacre_sh_run_wait(effect, wrapper);
     case SH_WRAPPER_SET:
-        return run_set(effect);
+        return nacre_sh_run_set(effect);
     case SH_WRAPPER_PRINTF:
-        return run_printf(effect);
+        return nacre_sh_run_printf(effect);
     case SH_WRAPPER_TEST:
-        return run_test(effect);
+        return nacre_sh_run_test(effect);
     case SH_WRAPPER_LATER:
-        return run_later(effect, wrapper);
+        return nacre_sh_run_later(effect, wrapper);
     case SH_WRAPPER_REFUSE:
     case SH_WRAPPER_NONE:
         break;
@@ -436,21 +276,22 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
                    effect->words[0]->text);
 }
 
-/* /proc/self/exe is the shell itself. */
+/* /proc/self/exe is the shell itself, and fd/3 any program that was opened. */
 static bool is_kernel_link(const char *program)
 {
     const char *slash = strrchr(program, '/');
     char path[NACRE_PATH_MAX];
 
-    if (slash && strcmp(slash, "/exe") == 0)
+    if (slash && (strcmp(slash, "/exe") == 0 ||
+                  (slash[1] && slash[1 + strspn(slash + 1, "0123456789")] == '\0')))
         return true;
     return program[0] == '/' && (!nacre_path_normalise(program, path, sizeof(path)) ||
                                  nacre_path_is_below(path, "/proc", NULL) ||
                                  nacre_path_is_below(path, "/dev", NULL));
 }
 
-static bool run_words(const struct sh_effect *around, const struct sh_word *const *words,
-                      size_t count)
+bool nacre_sh_run_words(const struct sh_effect *around,
+                        const struct sh_word *const *words, size_t count)
 {
     struct sh_effect effect = *around;
     const struct sh_word *program = count > 0 ? words[0] : NULL;
@@ -488,8 +329,6 @@ bool nacre_sh_effects(struct sh_parse *parse, struct sh_command *command)
 {
     const struct sh_effect effect = { .parse = parse, .command = command };
 
-    for (const struct sh_word *word = command->assignments; word; word = word->next)
-        if (!check_name(&effect, word, word->name_size, word->value_at))
-            return false;
-    return run_words(&effect, command->words, command->count);
+    return nacre_sh_check_values(&effect) &&
+           nacre_sh_run_words(&effect, command->words, command->count);
 }

@@ -8,8 +8,8 @@
 #include "nacre/shell.h"
 #include "shell_lex.h"
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 #define DIGITS "0123456789"
+#define SETS "sets a variable that changes what runs, or one that only the shell knows"
 
 static bool is_one_of(char character, const char *set)
 {
@@ -104,7 +104,7 @@ bool nacre_sh_read_backquote(struct sh_cursor *cursor, struct sh_build *build,
  * Some shells read what is between "((" and "))" as commands when it is no arithmetic.
  * So only what can't be anything else is taken: no quote, no escape, no semicolon.
  */
-#define ARITHMETIC LETTERS DIGITS " \t+-*/%=<>!&|^~?:,.[]()#@"
+#define ARITHMETIC SH_NAME " \t+-*/%=<>!&|^~?:,.[]()#@"
 
 static bool skip_arithmetic(struct sh_cursor *cursor, enum sh_arithmetic kind)
 {
@@ -148,6 +148,8 @@ bool nacre_sh_read_arithmetic(struct sh_cursor *cursor, enum sh_arithmetic kind)
         return false;
     if (nacre_sh_peek(cursor, 1) != ')')
         return SH_PROBLEM(cursor, start, "(( is not closed by ))");
+    if (!nacre_sh_arithmetic_is_known(cursor->text + start, cursor->at - start))
+        return SH_PROBLEM(cursor, start, "arithmetic " SETS);
     cursor->at += 2;
     cursor->where.depth--;
     return true;
@@ -160,7 +162,7 @@ static bool check_assignment(struct sh_cursor *cursor)
 {
     char name[64];
     const char *from = cursor->text + cursor->at;
-    size_t size = strspn(from, LETTERS DIGITS);
+    size_t size = strspn(from, SH_NAME);
     const char *reason;
 
     if (size == 0 || size >= sizeof(name) ||
@@ -171,6 +173,24 @@ static bool check_assignment(struct sh_cursor *cursor)
     reason = nacre_shell_environment_denied(name);
     if (reason)
         return SH_PROBLEM(cursor, cursor->at, "it sets %s, which %s", name, reason);
+    return true;
+}
+
+/* ${NAME[SUBSCRIPT]:OFFSET:LENGTH}, which was read from `start` on, holds arithmetic. */
+static bool check_evaluated(struct sh_cursor *cursor, size_t start)
+{
+    size_t end = cursor->at - 1, at = start + 2, from;
+
+    at += strspn(cursor->text + at, "!#");
+    at += strspn(cursor->text + at, SH_NAME);
+    from = at;
+    if (at < end && cursor->text[at] == '[')
+        while (at < end && cursor->text[at] != ']')
+            at++;
+    if (at < end && cursor->text[at] == ':' && !is_one_of(cursor->text[at + 1], "-=?+"))
+        at = end;
+    if (!nacre_sh_arithmetic_is_known(cursor->text + from, at - from))
+        return SH_PROBLEM(cursor, start, "what ${ } evaluates " SETS);
     return true;
 }
 
@@ -247,7 +267,7 @@ static bool read_braces(struct sh_cursor *cursor, struct sh_build *build, bool i
     enum nacre_mark mark = expansion_mark(in_double);
 
     cursor->at += 2;
-    if (!is_one_of(nacre_sh_peek(cursor, 0), LETTERS DIGITS "!#@*?-$"))
+    if (!is_one_of(nacre_sh_peek(cursor, 0), SH_NAME "!#@*?-$"))
         return SH_PROBLEM(cursor, start, "what this ${ does depends on the shell");
     if (!check_assignment(cursor))
         return false;
@@ -265,6 +285,8 @@ static bool read_braces(struct sh_cursor *cursor, struct sh_build *build, bool i
     cursor->where.depth--;
 
     size = cursor->at - start;
+    if (!check_evaluated(cursor, start))
+        return false;
     if (size > 5 && memcmp(cursor->text + cursor->at - 3, "@P}", 3) == 0)
         return SH_PROBLEM(cursor, start, "${ @P} runs what a variable holds");
     /* "${list[@]}" is as many words as it has members; shells differ on "${x-"$y"}". */
@@ -387,10 +409,10 @@ static bool read_variable(struct sh_cursor *cursor, struct sh_build *build,
                           bool in_double)
 {
     const char *from = cursor->text + cursor->at;
-    size_t size = strspn(from + 1, LETTERS);
+    size_t size = strspn(from + 1, SH_NAME_START);
 
     if (size > 0)
-        size = strspn(from + 1, LETTERS DIGITS);
+        size = strspn(from + 1, SH_NAME);
     else if (is_one_of(from[1], DIGITS "@*#?-$!"))
         size = 1;
     cursor->at += size + 1;

@@ -2,9 +2,11 @@
  * What a shell is given to run: a text, a file, or an input.  Trusts nothing: an option
  * that is read otherwise than the shell reads it makes another word the text.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "nacre/own.h"
+#include "nacre/path.h"
 #include "shell_wrappers.h"
 
 /* Options by which a shell reads its text otherwise: history, assignments anywhere. */
@@ -14,10 +16,47 @@ bool nacre_sh_changes_reading(const struct sh_word *word)
            nacre_sh_word_is(word, "histexpand") || nacre_sh_word_is(word, "keyword");
 }
 
-static bool is_descriptor_file(const char *path)
+static bool is_listed(const char *text, const char *const *list, size_t count)
 {
-    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 ||
-           strstr(path, "/fd/") != NULL;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(text, list[i]) == 0)
+            return true;
+    return false;
+}
+
+enum source { SOURCE_FILE, SOURCE_INPUT, SOURCE_UNKNOWN };
+
+/*
+ * Is the file the input, or another descriptor, or a process's own text?  Where a
+ * relative path begins, and what a directory on the way is a link to, only the kernel
+ * knows; so the last part alone is enough, if it is one that such files have.
+ */
+static enum source source_of(const char *path)
+{
+    static const char *const inputs[] = { "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0" };
+    static const char *const names[] = { "stdin", "stdout",  "stderr",  "tty",  "ptmx",
+                                         "kmsg",  "console", "environ", "comm",
+                                         "cmdline" };
+    char spelled[NACRE_PATH_MAX], normal[NACRE_PATH_MAX];
+    const char *last;
+
+    if (strcmp(path, "-") == 0)
+        return SOURCE_INPUT;
+    if (snprintf(spelled, sizeof(spelled), "/%s", path) >= (int)sizeof(spelled) ||
+        !nacre_path_normalise(spelled, normal, sizeof(normal)))
+        return SOURCE_UNKNOWN;
+    if (path[0] == '/' && is_listed(normal, inputs, NACRE_COUNT(inputs)))
+        return SOURCE_INPUT;
+    if (path[0] == '/' && strcmp(normal, "/dev/null") != 0 &&
+        !nacre_path_is_below(normal, "/dev/shm", NULL) &&
+        (nacre_path_is_below(normal, "/dev", NULL) ||
+         nacre_path_is_below(normal, "/proc", NULL)))
+        return SOURCE_UNKNOWN;
+    last = strrchr(normal, '/') + 1;
+    if (is_listed(last, names, NACRE_COUNT(names)))
+        return SOURCE_UNKNOWN;
+    return last[0] && last[strspn(last, "0123456789:")] == '\0' ? SOURCE_UNKNOWN
+                                                                : SOURCE_FILE;
 }
 
 /* What a shell reads when it is given neither a text nor a file. */
@@ -31,12 +70,29 @@ static bool run_input(const struct sh_effect *effect, bool bash)
     if (input && strncmp(input->operator, "<<", 2) == 0)
         return nacre_sh_run_text(effect, input->body ? input->body : input->target, bash);
     if (input && input->target->literal && strcmp(input->operator, "<") == 0 &&
-        !is_descriptor_file(input->target->text))
+        source_of(input->target->text) == SOURCE_FILE)
         return true;
     return SH_CANT(effect, effect->words[0],
                    "%s reads its commands from an input that can't be known; give them "
                    "with -c or in a file",
                    effect->words[0]->text);
+}
+
+/* A file's text is not judged, for nobody can know it. */
+static bool run_file(const struct sh_effect *effect, const struct sh_word *file,
+                     bool bash)
+{
+    switch (source_of(file->text)) {
+    case SOURCE_FILE:
+        return true;
+    case SOURCE_INPUT:
+        return run_input(effect, bash);
+    case SOURCE_UNKNOWN:
+        break;
+    }
+    return SH_CANT(effect, file, "'%.40s' may be a descriptor, and what is read from it "
+                                 "can't be known",
+                   file->text);
 }
 
 /* Long options, which bash takes with one '-' as well. */
@@ -51,14 +107,10 @@ static bool is_long_option(const char *text, bool *ret_known)
 
     text += 1 + (text[1] == '-');
     *ret_known = true;
-    for (size_t i = 0; i < NACRE_COUNT(plain); i++)
-        if (strcmp(text, plain[i]) == 0)
-            return true;
+    if (is_listed(text, plain, NACRE_COUNT(plain)))
+        return true;
     *ret_known = false;
-    for (size_t i = 0; i < NACRE_COUNT(others); i++)
-        if (strcmp(text, others[i]) == 0)
-            return true;
-    return false;
+    return is_listed(text, others, NACRE_COUNT(others));
 }
 
 /* One word of options.  *ret_end: it is none. */
@@ -105,6 +157,8 @@ bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash)
         if (end)
             break;
     }
+    if ((text || input) && !nacre_sh_none_hides(effect, at + text))
+        return false;
     if (text)
         return at >= effect->count || nacre_sh_run_text(effect, effect->words[at], bash);
     if (at >= effect->count || input)
@@ -113,7 +167,7 @@ bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash)
         return SH_CANT(effect, effect->words[at],
                        "what %s runs is '%.40s', which only the shell knows",
                        effect->words[0]->text, effect->words[at]->text);
-    return !is_descriptor_file(effect->words[at]->text) || run_input(effect, bash);
+    return run_file(effect, effect->words[at], bash);
 }
 
 bool nacre_sh_run_source(const struct sh_effect *effect)
@@ -128,7 +182,7 @@ bool nacre_sh_run_source(const struct sh_effect *effect)
     file = effect->words[at];
     if (!file->literal || (file->text[0] == '-' && file->size > 1))
         return SH_CANT(effect, file, "which file is run only the shell knows");
-    return !is_descriptor_file(file->text) || run_input(effect, effect->command->bash);
+    return run_file(effect, file, effect->command->bash);
 }
 
 bool nacre_sh_run_trap(const struct sh_effect *effect)

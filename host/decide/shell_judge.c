@@ -302,7 +302,7 @@ static bool understand(struct sh_parse *parse, const struct nacre_command *comma
     for (struct sh_command *at = parse->commands; at; at = at->next)
         if (!nacre_sh_effects(parse, at))
             return false;
-    return true;
+    return nacre_sh_check_calls(parse);
 }
 
 static void fix_mode(const struct verdict *verdict, const char *mode)

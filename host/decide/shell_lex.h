@@ -123,6 +123,8 @@ bool nacre_sh_read_simple(struct sh_cursor *cursor, struct sh_simple *simple);
 
 /* ---- shell_compound.c ---- */
 bool nacre_sh_read_command(struct sh_cursor *cursor);
+/* Keeps the name of a function. */
+bool nacre_sh_function_add(struct sh_cursor *cursor, const struct sh_word *name);
 /* Behind NAME "(", or without it behind "function NAME". */
 bool nacre_sh_read_function_body(struct sh_cursor *cursor, bool paren);
 

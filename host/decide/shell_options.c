@@ -52,7 +52,8 @@ static bool keep_rest(struct scanning *scanning, size_t from, unsigned char lett
                               .marks = word->marks + from,
                               .size = word->size - from,
                               .at = word->at,
-                              .literal = true };
+                              .literal = true,
+                              .hides = word->hides };
     for (size_t i = 0; i < rest->size; i++)
         rest->literal &= rest->marks[i] < NACRE_MARK_ANY;
     scanning->scan->value[letter] = rest;

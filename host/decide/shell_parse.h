@@ -20,6 +20,10 @@
 #define SH_DEPTH_MAX 40
 #define SH_WORK_MAX (16 * SH_BYTES_MAX) /* texts within texts, together */
 
+/* What the name of a variable is made of. */
+#define SH_NAME_START "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+#define SH_NAME SH_NAME_START "0123456789"
+
 struct sh_word {
     const char *text;           /* without quotes; an expansion stands as its own text */
     const unsigned char *marks; /* enum nacre_mark, one for each byte of `text` */
@@ -29,6 +33,7 @@ struct sh_word {
     size_t value_at;  /* where VALUE begins in `text` */
     bool bare;        /* nothing quoted, nothing expanded: may be a reserved word */
     bool literal;     /* nothing expanded */
+    bool hides;       /* holds, as plain text, what would be run if it were expanded */
     struct sh_word *next;
 };
 
@@ -78,12 +83,19 @@ struct sh_source {
     struct sh_source *next;
 };
 
+/* A function that is defined somewhere in the texts. */
+struct sh_function {
+    const char *name;
+    struct sh_function *next;
+};
+
 struct sh_chunk;
 
 struct sh_parse {
     struct sh_command *commands, *last_command;
     struct sh_pipeline *pipelines;
     struct sh_source *sources;
+    struct sh_function *functions;
     struct sh_chunk *chunks;
     size_t work;
     bool no_memory;
@@ -118,9 +130,19 @@ struct sh_word *nacre_sh_word_unknown(struct sh_parse *parse, const char *text,
                                       enum nacre_mark mark, size_t at);
 /* Always one word: neither split nor globbed nor left out. */
 bool nacre_sh_word_is_one(const struct sh_word *word);
-/* Holds, as plain text, what an arithmetic or prompt expansion would still run. */
+/* Holds what an arithmetic or prompt expansion would still run, or would set. */
 bool nacre_sh_word_hides_command(const struct sh_word *word);
 bool nacre_sh_word_is(const struct sh_word *word, const char *text);
+/* Is it one of the words in `list`, which has a blank between them? */
+bool nacre_sh_word_is_listed(const struct sh_word *word, const char *list);
+
+/* Would the word, as an expression, set a variable that changes what runs? */
+bool nacre_sh_word_sets_guarded(const struct sh_word *word);
+/* Does an expression set only variables whose names it shows, and none of those? */
+bool nacre_sh_arithmetic_is_known(const char *text, size_t size);
+
+/* Is its value a program's command line, which can be judged where it is written out? */
+bool nacre_sh_variable_is_tool(const char *assignment);
 
 /* Adds a simple command; `words` lie in the arena. */
 struct sh_command *nacre_sh_command_add(struct sh_parse *parse,
@@ -133,5 +155,10 @@ struct sh_command *nacre_sh_command_add(struct sh_parse *parse,
  * it can't be told.
  */
 bool nacre_sh_effects(struct sh_parse *parse, struct sh_command *command);
+/*
+ * What functions are given becomes values of theirs; called when all commands are known,
+ * for one may be defined after the words that call it.
+ */
+bool nacre_sh_check_calls(struct sh_parse *parse);
 
 #endif

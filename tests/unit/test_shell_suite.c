@@ -1,7 +1,7 @@
 /*
- * Shell rules against files: suites/shell/cases.txt says which line of a policy decides,
- * runs.txt is tried in real shells as well, with a program that leaves a mark, and
- * syntax.txt is compared with `bash -n`.
+ * Shell rules against files: suites/shell/cases.txt and its like say which line of a
+ * policy decides, runs.txt is tried in real shells as well, with a program that leaves a
+ * mark, and syntax.txt is compared with `bash -n`.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -198,11 +198,13 @@ static void each_case(char *line, void *data)
 
 static void each_case_is_decided_by_its_line(void **state)
 {
+    static const char *const files[] = { "cases.txt", "hidden.txt", "everyday.txt" };
     struct rules rules = { 0 };
 
     (void)state;
     failures = 0;
-    read_cases("cases.txt", each_case, &rules);
+    for (size_t i = 0; i < NACRE_COUNT(files); i++)
+        read_cases(files[i], each_case, &rules);
     assert_int_equal(failures, 0);
     assert_true(rules.denied >= DENIED_MIN && rules.allowed >= ALLOWED_MIN);
     rules_clear(&rules);
