@@ -218,6 +218,26 @@ static bool check_redirects(const struct sh_effect *effect, bool documents)
     return true;
 }
 
+static bool is_function(const struct sh_parse *parse, const struct sh_word *word)
+{
+    for (const struct sh_function *at = parse->functions; at; at = at->next)
+        if (nacre_sh_word_is(word, at->name))
+            return true;
+    return false;
+}
+
+/* For `read` alone, a builtin that splits what it reads and runs nothing: every shell takes
+ * it back then.  Of a function with that name it would be true for its whole body. */
+static bool is_for_read(const struct sh_effect *effect, const struct sh_word *assignment)
+{
+    const struct sh_command *command = effect->command;
+
+    return assignment->name_size == 3 && memcmp(assignment->text, "IFS", 3) == 0 &&
+           assignment->text[3] == '=' && command->count > 0 &&
+           nacre_sh_word_is_listed(command->words[0], "read mapfile readarray") &&
+           !is_function(effect->parse, command->words[0]);
+}
+
 bool nacre_sh_check_values(const struct sh_effect *effect)
 {
     const struct sh_command *command = effect->command;
@@ -226,17 +246,10 @@ bool nacre_sh_check_values(const struct sh_effect *effect)
     for (size_t i = 0; i < command->count; i++)
         reads |= nacre_sh_word_is_listed(command->words[i], "read mapfile readarray");
     for (const struct sh_word *word = command->assignments; word; word = word->next)
-        if (!nacre_sh_check_name(effect, word, word->name_size, word->value_at))
+        if (!is_for_read(effect, word) &&
+            !nacre_sh_check_name(effect, word, word->name_size, word->value_at))
             return false;
     return check_redirects(effect, reads);
-}
-
-static bool is_function(const struct sh_parse *parse, const struct sh_word *word)
-{
-    for (const struct sh_function *at = parse->functions; at; at = at->next)
-        if (nacre_sh_word_is(word, at->name))
-            return true;
-    return false;
 }
 
 bool nacre_sh_check_calls(struct sh_parse *parse)
