@@ -393,7 +393,7 @@ static void a_cgroup_holds_the_process_and_goes_with_it(void **state)
     (void)snprintf(path, sizeof(path), "%s/%s/%s", place.path, group.name,
                    place.version == NACRE_CGROUP_V2 ? "cpu.weight" : "cpu.shares");
     read_text(path, text, sizeof(text));
-    assert_string_equal(text, place.version == NACRE_CGROUP_V2 ? "157\n" : "4096\n");
+    assert_string_equal(text, place.version == NACRE_CGROUP_V2 ? "303\n" : "4096\n");
     stop(pid);
     nacre_cpu_share_release(share, &group);
     assert_int_equal(groups_at(place.path, prefix), 0);
