@@ -75,6 +75,7 @@ static const char *const of_v2[] = {
     GROUP "memory.swap.max -=67108864",
     GROUP "memory.low -=33554432",
     GROUP "pids.max -=" PIDS,
+    GROUP "cpu.weight -=20 59",
     GROUP "cpu.max -=150000 100000",
     GROUP "cpuset.cpus -=0-1",
 };
