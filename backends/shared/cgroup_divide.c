@@ -1,0 +1,112 @@
+/*
+ * Trusts the kernel's files.  The mark of delegation is an attribute that whoever owns the
+ * cgroup may set: it says what is meant to be, and the kernel says what may be.
+ */
+#include "cgroup_divide.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "nacre/own.h"
+
+#define REMOVE_MS_MAX 50
+
+static const char *const divided[] = { "memory", "cpu", "pids" };
+
+bool nacre_cgroup_has_systemd(void)
+{
+    return access("/run/systemd/system", F_OK) == 0;
+}
+
+const char *nacre_cgroup_advice(void)
+{
+    if (!nacre_cgroup_has_systemd())
+        return "";
+    return geteuid() == 0 ? "start it by systemd-run --scope -p Delegate=yes"
+                          : "start it by systemd-run --user --scope -p Delegate=yes";
+}
+
+static bool is_marked(int fd)
+{
+    static const char *const names[] = { "user.delegate", "trusted.delegate" };
+    char value[2];
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (fgetxattr(fd, names[i], value, sizeof(value)) == 1 && value[0] == '1')
+            return true;
+    return false;
+}
+
+static bool is_handed_over(int fd)
+{
+    struct stat info;
+
+    return is_marked(fd) || (!nacre_cgroup_has_systemd() && geteuid() != 0 &&
+                             fstat(fd, &info) == 0 && info.st_uid == geteuid());
+}
+
+/* "+memory +pids", of those that it has. */
+static void name_controllers(int fd, char ret_text[64])
+{
+    char list[256], *word, *state = NULL;
+
+    ret_text[0] = '\0';
+    nacre_cgroup_read(fd, "cgroup.controllers", list, sizeof(list));
+    for (word = strtok_r(list, " \n", &state); word; word = strtok_r(NULL, " \n", &state))
+        for (size_t i = 0; i < NACRE_COUNT(divided); i++) {
+            size_t used = strlen(ret_text);
+
+            if (strcmp(word, divided[i]) == 0)
+                (void)snprintf(ret_text + used, 64 - used, "%s+%s", used ? " " : "",
+                               word);
+        }
+}
+
+/* Down into a child, or back; false with errno. */
+static bool move_self(int dir_fd, const char *name)
+{
+    char path[NACRE_CGROUP_NAME + 32];
+
+    (void)snprintf(path, sizeof(path), "%s%scgroup.procs", name, name[0] ? "/" : "");
+    return nacre_cgroup_write(dir_fd, path, "0");
+}
+
+bool nacre_cgroup_divide(const struct nacre_cgroup_tables *tables,
+                         const struct nacre_cgroup_owner *owner,
+                         char ret_why[NACRE_CGROUP_WHY])
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    char path[NACRE_PATH_MAX], name[NACRE_CGROUP_NAME], wanted[64];
+    struct nacre_error ignored;
+    int failed;
+
+    ret_why[0] = '\0';
+    if (!nacre_cgroup_own_v2(tables, path))
+        return false;
+    fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || !is_handed_over(fd))
+        return false;
+    name_controllers(fd, wanted);
+    if (!wanted[0]) {
+        (void)snprintf(ret_why, NACRE_CGROUP_WHY, "its own was delegated without any");
+        return false;
+    }
+    nacre_cgroup_remove_leftovers(fd);
+    if (nacre_cgroup_name(owner, name, &ignored) == NACRE_OK &&
+        mkdirat(fd, name, 0755) == 0) {
+        if (move_self(fd, name) && nacre_cgroup_write(fd, "cgroup.subtree_control", wanted))
+            return true;
+        failed = errno;
+        (void)move_self(fd, "");
+        (void)nacre_cgroup_remove(fd, name, REMOVE_MS_MAX);
+        errno = failed;
+    }
+    (void)snprintf(ret_why, NACRE_CGROUP_WHY, "its own was delegated, but %s",
+                   errno == EBUSY ? "other processes are in it" : strerrordesc_np(errno));
+    return false;
+}
