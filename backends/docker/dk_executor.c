@@ -12,6 +12,7 @@
 
 #include "dk_executor.h"
 #include "dk_gvisor.h"
+#include "dk_io.h"
 #include "dk_sandbox_image.h"
 #include "nacre/boxes.h"
 #include "nacre/disk.h"
@@ -78,7 +79,7 @@ static void find_features(struct dk_executor *executor)
         { NACRE_FEATURE_DISK_OF_ROOT, dk_site_has_quota(site), "disk of a writable root",
           "the driver's quota" },
     };
-    bool has_disks;
+    bool has_disks, has_operations;
     const struct dk_engine *engine = dk_client_engine(site->client);
     char gvisor[DK_RUNTIME_TEXT];
     struct nacre_error why;
@@ -99,6 +100,11 @@ static void find_features(struct dk_executor *executor)
     features |= has_disks ? NACRE_FEATURE_DISK_OF_SESSION : 0;
     nacre_mechanism_add(&executor->base, "disk of a session", has_disks, "%s",
                         has_disks ? "an ext4 in a file" : why.text);
+    has_operations = dk_io_probe(site, &why) == NACRE_OK;
+    features |= has_operations ? NACRE_FEATURE_DISK_IOPS : 0;
+    nacre_mechanism_add(&executor->base, "disk_iops", has_operations, "%.180s",
+                        has_operations ? "io.max of the container's cgroup, of each disk"
+                                       : why.text);
     for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
         features |= rows[i].there ? rows[i].feature : 0;
         nacre_mechanism_add(&executor->base, rows[i].name, rows[i].there, "%s",

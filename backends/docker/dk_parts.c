@@ -9,6 +9,7 @@
 
 #include "dk_disk.h"
 #include "dk_gvisor.h"
+#include "dk_io.h"
 #include "dk_kvm.h"
 #include "dk_machine.h"
 #include "dk_setup.h"
@@ -163,6 +164,18 @@ static enum nacre_status check_disk(uint64_t disk, const struct nacre_open_mount
     return NACRE_OK;
 }
 
+/* gVisor reads and writes for its guests: whose cgroup counts that was not tried. */
+static enum nacre_status find_disks(struct dk_parts *parts, struct nacre_error *err)
+{
+    if (parts->kernel != DK_KERNEL_HOSTS)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "container.disk_iops can't be enforced here: with a kernel of "
+                          "its own nobody counts a container's operations; change the "
+                          "runtime to 'docker', or remove the line");
+    return dk_io_find(parts->site, parts->binds.items, parts->binds.count, &parts->io,
+                      err);
+}
+
 enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *err)
 {
     struct dk_binds_input input = dk_parts_input(parts);
@@ -173,7 +186,9 @@ enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *er
     if (status == NACRE_OK) /* of the container around a machine, the machine's plan */
         status = check_disk(dk_parts_inner(parts)->plan->container.disk_bytes,
                             parts->binds.mounts, err);
-    return status;
+    return status == NACRE_OK && parts->plan->container.disk_iops > 0
+               ? find_disks(parts, err)
+               : status;
 }
 
 /* A kernel for the plan: what is said by name is that or nothing. */
@@ -338,6 +353,7 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
                                       : NACRE_SECCOMP_NATIVE),
         .masked = own_kernel ? NULL : parts->site->masked, /* nothing of the host's */
         .layer_bytes_max = parts->layer_bytes_max,
+        .io = &parts->io,
         .setup = parts->setup,
         .labels = labels,
         .device = has_device ? DK_KVM_DEVICE : NULL,

@@ -24,6 +24,7 @@ struct dk_parts {
     char image[DK_IMAGE_ID]; /* that is run: the setup command's, when there is one */
     struct dk_binds binds;
     uint64_t layer_bytes_max; /* 0: no limit, or no layer that could be written */
+    struct dk_io io; /* for disk_iops */
     enum dk_kernel kernel;
     const char *runtime; /* of the engine's, by name; NULL: as the engine has it */
     const struct dk_extra *extra; /* borrowed */

@@ -100,6 +100,22 @@ static void processors(struct dk_making *making, const struct dk_parts *parts)
                v2 ? "cpuset.cpus" : "cpuset/cpuset.cpus", container->cpuset);
 }
 
+/* All that the engine was told, and nothing else: of a disk that is not there, operations
+ * would not be counted. */
+static void operations(struct dk_making *making, const struct dk_parts *parts)
+{
+    uint64_t most = parts->plan->container.disk_iops;
+    const char *lines = "";
+
+    for (size_t i = 0; most > 0 && i < parts->io.count; i++)
+        lines = dk_text(making,
+                        "%s%s%u:%u rbps=max wbps=max riops=%" PRIu64 " wiops=%" PRIu64,
+                        lines, i > 0 ? "\n" : "", parts->io.disks[i].major_number,
+                        parts->io.disks[i].minor_number, most, most);
+    if (most > 0)
+        expect(making, "the limit on disk operations", NT_CHECK_LINES, "io.max", lines);
+}
+
 void dk_expect_groups(struct dk_making *making, const struct dk_parts *parts)
 {
     const struct nacre_plan *plan = parts->plan;
@@ -113,4 +129,5 @@ void dk_expect_groups(struct dk_making *making, const struct dk_parts *parts)
         return;
     shares(making, parts);
     processors(making, parts);
+    operations(making, parts);
 }

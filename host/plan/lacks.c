@@ -51,7 +51,8 @@ static const struct {
         "mount them read-only, " GIVE_WAIVER "disk" } },
     { NACRE_FEATURE_DISK_IOPS,
       { "container.disk_iops",
-        "cgroup v1 lets buffered writes through, and nacre sets no limit of v2's",
+        "it takes cgroup v2 with its io controller, and an engine with its files on ext4 "
+        "(cgroup v1 lets buffered writes through)",
         GIVE_WAIVER "disk_iops" } },
     { NACRE_FEATURE_DISK_IO_WEIGHT,
       { "container.disk_io_weight",

@@ -141,8 +141,8 @@ static const struct walls container = {
     .mount = "bind; device and inode compared with a kept fd",
     .memory = "memory cgroup, read back from inside",
     .memory_default = "memory cgroup, read back from inside",
-    .cpu = "cpu cgroup, read back from inside where it is v1",
-    .cpu_more = "cpu cgroup, read back from inside where it is v1",
+    .cpu = "cpu cgroup, read back from inside",
+    .cpu_more = "cpu cgroup, read back from inside",
     .cpuset = "cpuset cgroup, read back from inside",
     .processes = "pids cgroup, read back from inside",
 };
