@@ -263,21 +263,25 @@ static void find_places(struct nacre_box_cgroups *cgroups,
 static void give_up(struct nacre_box_cgroups *cgroups, size_t at, int reason)
 {
     struct box_hierarchy *hierarchy = &cgroups->hierarchies[at];
-    bool v2 = hierarchy->version == NACRE_CGROUP_V2;
-    const char *advice = v2 ? nacre_cgroup_advice() : "";
-    char shown[NACRE_SHOWN], whose[128] = "";
+    const char *version = hierarchy->version == NACRE_CGROUP_V2 ? "v2" : "v1";
+    const char *advice =
+        hierarchy->version == NACRE_CGROUP_V2 ? nacre_cgroup_advice() : "";
+    char shown[NACRE_SHOWN];
 
-    if (reason == EACCES || reason == EPERM)
-        (void)snprintf(whose, sizeof(whose), " (not delegated to user %u%s%s)",
-                       (unsigned)geteuid(), advice[0] ? "; " : "", advice);
+    (void)nacre_text_shown(shown, hierarchy->path);
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
-        if (cgroups->of[i] == (int)at) {
-            cgroups->of[i] = -1;
-            say(cgroups, feature_of(i), "cgroup %s %s: none can be used below %s: %s%s",
-                v2 ? "v2" : "v1", controller_names[i],
-                nacre_text_shown(shown, hierarchy->path), strerrordesc_np(reason), whose);
-        } else if (cgroups->of[i] > (int)at) {
+        if (cgroups->of[i] > (int)at)
             cgroups->of[i]--;
+        else if (cgroups->of[i] == (int)at) {
+            cgroups->of[i] = -1;
+            if (reason == EACCES || reason == EPERM)
+                say(cgroups, feature_of(i),
+                    "cgroup %s %s below %s is not delegated to user %u%s%s", version,
+                    controller_names[i], shown, (unsigned)geteuid(),
+                    advice[0] ? "; " : "", advice);
+            else
+                say(cgroups, feature_of(i), "cgroup %s %s: none can be used below %s: %s",
+                    version, controller_names[i], shown, strerrordesc_np(reason));
         }
     }
     nacre_fd_guard(&hierarchy->dir_fd);

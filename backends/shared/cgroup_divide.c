@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -27,8 +28,8 @@ const char *nacre_cgroup_advice(void)
 {
     if (!nacre_cgroup_has_systemd())
         return "";
-    return geteuid() == 0 ? "start it by systemd-run --scope -p Delegate=yes"
-                          : "start it by systemd-run --user --scope -p Delegate=yes";
+    return geteuid() == 0 ? "start nacre by systemd-run --scope -p Delegate=yes"
+                          : "start nacre by systemd-run --user --scope -p Delegate=yes";
 }
 
 static bool is_marked(int fd)
@@ -42,12 +43,36 @@ static bool is_marked(int fd)
     return false;
 }
 
-static bool is_handed_over(int fd)
+/* A user's own systemd marks nothing; but of a unit that was made by its API, as by
+ * systemd-run, it keeps a file that says so. */
+static bool is_users_unit(const char *path)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR"), *unit = strrchr(path, '/');
+    char file[2 * NACRE_PATH_MAX], text[4096];
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    struct stat info;
+    ssize_t count;
+
+    if (!runtime || !strstr(path, "/user@") || !unit)
+        return false;
+    (void)snprintf(file, sizeof(file), "%s/systemd/transient%s", runtime, unit);
+    fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    count = fd < 0 || fstat(fd, &info) != 0 || info.st_uid != geteuid()
+                ? -1
+                : read(fd, text, sizeof(text) - 1);
+    text[count > 0 ? count : 0] = '\0';
+    return strstr(text, "\nDelegate=yes\n") != NULL;
+}
+
+static bool is_handed_over(const char *path, int fd)
 {
     struct stat info;
 
-    return is_marked(fd) || (!nacre_cgroup_has_systemd() && geteuid() != 0 &&
-                             fstat(fd, &info) == 0 && info.st_uid == geteuid());
+    if (is_marked(fd))
+        return true;
+    if (nacre_cgroup_has_systemd() || geteuid() == 0)
+        return is_users_unit(path);
+    return fstat(fd, &info) == 0 && info.st_uid == geteuid();
 }
 
 /* "+memory +pids", of those that it has. */
@@ -89,7 +114,7 @@ bool nacre_cgroup_divide(const struct nacre_cgroup_tables *tables,
     if (!nacre_cgroup_own_v2(tables, path))
         return false;
     fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || !is_handed_over(fd))
+    if (fd < 0 || !is_handed_over(path, fd))
         return false;
     name_controllers(fd, wanted);
     if (!wanted[0]) {

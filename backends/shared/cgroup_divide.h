@@ -6,8 +6,9 @@
 
 /*
  * Our own cgroup of v2's, when whoever manages the cgroups of this machine has handed it
- * over to be divided: systemd does so for a unit with Delegate=yes, and marks it.  Where
- * there is no systemd, one that an ordinary user owns was handed over too.  The manager's
+ * over to be divided: systemd does so for a unit with Delegate=yes, and marks it (a
+ * user's own systemd only one of systemd-run's).  Where there is no systemd, one that an
+ * ordinary user owns was handed over too.  The manager's
  * limits stay in force for all that is below, and nobody else changes it.
  *
  * A cgroup that hands controllers down holds no process: so the calling process moves

@@ -11,7 +11,8 @@ struct need {
 };
 
 #define NO_CGROUP "there is no cgroup with this controller to be had here"
-#define GIVE_CGROUP "remove it, give this user a cgroup, or give --waive "
+#define GIVE_CGROUP                                                              \
+    "remove it, give this user a cgroup (nacre backends says how), or give --waive "
 #define ENGINE_LACKS "neither the engine nor the kernel shows how"
 #define GIVE_WAIVER "remove it, or give --waive "
 

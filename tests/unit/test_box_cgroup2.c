@@ -25,6 +25,7 @@ static const char *const files[] = {
     "pids.current", "pids.events",     "cgroup.freeze", "cgroup.events",  "cgroup.kill",
 };
 static bool peak_is_for_reading;
+static const char *own = "0::/app\n";
 static bool is_crowded; /* the kernel lets it hand nothing down */
 
 int __real_mkdirat(int dir_fd, const char *name, mode_t mode);
@@ -88,7 +89,7 @@ int __wrap_unlinkat(int dir_fd, const char *name, int flags)
 static struct nacre_box_cgroups *open_tree(const char *handed)
 {
     char mounts[256];
-    const struct nacre_cgroup_tables tables = { "0::/app\n", mounts };
+    const struct nacre_cgroup_tables tables = { own, mounts };
     struct nacre_box_cgroups *cgroups = NULL;
     struct nacre_error err;
 
@@ -291,6 +292,41 @@ static void a_cgroup_that_was_handed_over_is_divided(void **state)
     nacre_box_group_put(cgroups, group);
 }
 
+/* A user's own systemd marks nothing. */
+static void a_scope_of_systemd_run_is_known_by_its_unit(void **state)
+{
+    static const struct {
+        const char *unit;
+        bool is_divided;
+    } rows[] = {
+        { "[Unit]\nDescription=x\n\n[Scope]\nDelegate=yes\n", true },
+        { "[Unit]\nDescription=Delegate=yes\n\n[Scope]\nDelegate=no\n", false },
+        { "", false },
+    };
+
+    (void)state;
+    if (geteuid() != 0) /* else, without systemd, all that is one's own is handed over */
+        skip();
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_box_cgroups *cgroups;
+
+        assert_int_equal(scene_clear(state), 0);
+        scene_shell("mkdir -p systemd/transient user@7.service && ln -s user@7.service/app");
+        scene_shell("mkdir user@7.service/app");
+        scene_file("app/cgroup.controllers", "cpu memory pids\n");
+        scene_file("systemd/transient/app", rows[i].unit);
+        own = "0::/user@7.service/app\n";
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", scene_top, 1), 0);
+        cgroups = open_tree("pids\n");
+        assert_int_equal(is_divided(), rows[i].is_divided);
+        assert_int_equal(nacre_box_cgroups_has(cgroups, NACRE_BOX_MEMORY),
+                         rows[i].is_divided);
+        nacre_box_cgroups_free(cgroups);
+        own = "0::/app\n";
+        (void)unsetenv("XDG_RUNTIME_DIR");
+    }
+}
+
 /* Not marked, marked with a no, or full of others: then all stays as it was. */
 static void a_cgroup_that_is_not_ours_to_divide_stays_whole(void **state)
 {
@@ -367,6 +403,7 @@ int main(void)
         cmocka_unit_test_setup(a_group_that_would_mislead_is_not_used_again, scene_clear),
         cmocka_unit_test_setup(what_is_not_handed_down_is_missing, scene_clear),
         cmocka_unit_test_setup(a_cgroup_that_was_handed_over_is_divided, scene_clear),
+        cmocka_unit_test_setup(a_scope_of_systemd_run_is_known_by_its_unit, scene_clear),
         cmocka_unit_test_setup(a_cgroup_that_is_not_ours_to_divide_stays_whole,
                                scene_clear),
         cmocka_unit_test_setup(freezing_is_asked_for_and_waited_for, scene_clear),
