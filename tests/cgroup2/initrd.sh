@@ -13,12 +13,10 @@ for disk in /sys/block/vd*; do
     eval "$($b cat "$disk/serial")=/dev/${disk##*/}"
 done
 $b mount -t ext4 "$root" /root || echo "initrd: no root" >/dev/ttyS0
-# Both lie where they lie on the machine that they come from, as ctest has paths of it.
-$b mkdir -p "/root$source" "/root$build" /run/tree /root/spare
+# The tree lies where it lies on the machine that it comes from, as ctest has paths of it.
+$b mkdir -p "/root$source" /run/tree /root/spare
 $b mount -t ext4 "$tree" /run/tree
-$b mount -o bind /run/tree/source "/root$source"
-$b mkdir -p "/root$build"
-$b mount -o bind /run/tree/build "/root$build"
+$b mount -o bind "/run/tree$source" "/root$source"
 $b umount -l /run/tree
 $b mkdir -p /run/machine
 $b cp /machine/* /run/machine/
