@@ -26,8 +26,8 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* "ID PARENT MAJOR:MINOR … - TYPE SOURCE OPTIONS": of any mount of the device, as the last
- * two are the file system's own. */
+/* "ID PARENT MAJOR:MINOR ... - TYPE SOURCE OPTIONS": of any mount of the device, as what
+ * is after the dash is the file system's own. */
 static bool find_mount(const char *mounts, unsigned major_number, unsigned minor_number,
                        char ret_type[FIELD], char ret_options[FIELD])
 {
@@ -84,7 +84,8 @@ static bool find_disk(const struct dk_io_places *places, unsigned major_number,
            minor(info.st_rdev) == ret_disk->minor_number;
 }
 
-static enum nacre_status refuse(const char *what, const char *why, struct nacre_error *err)
+static enum nacre_status refuse(const char *what, const char *why,
+                                struct nacre_error *err)
 {
     char shown[NACRE_SHOWN];
 
@@ -177,6 +178,6 @@ enum nacre_status dk_io_probe(const struct dk_site *site, struct nacre_error *er
     read_file("/sys/fs/cgroup", "cgroup.controllers", controllers, sizeof(controllers));
     if (!has_word(controllers, "io") || !has_word(controllers, "memory"))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "no cgroup v2 with the controllers io and memory is to be seen");
+                          "no cgroup v2 with the controllers io and memory is seen");
     return dk_io_find(site, NULL, 0, &ignored, err);
 }

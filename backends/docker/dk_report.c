@@ -485,7 +485,8 @@ static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_
     enum nacre_status status;
 
     if (is_hosts(row)) {
-        answer = group ? dk_group_read(group, row->question + strlen(DK_HOSTS), said) : NULL;
+        answer = group ? dk_group_read(group, row->question + strlen(DK_HOSTS), said)
+                       : NULL;
         count = answer ? strlen(answer) : 0;
     }
     status = nt_report_check(row, answer, count, err);

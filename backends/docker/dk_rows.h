@@ -16,7 +16,7 @@ struct dk_making {
 const char *dk_text(struct dk_making *making, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A question that starts so is for the host: what follows is a file of dk_group_read(). */
+/* A question that starts so is for the host: then comes a file of dk_group_read(). */
 #define DK_HOSTS "cgroup "
 
 /* The limits that the container's cgroups hold: each version has its own files. */

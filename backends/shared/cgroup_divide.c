@@ -1,6 +1,6 @@
 /*
- * Trusts the kernel's files.  The mark of delegation is an attribute that whoever owns the
- * cgroup may set: it says what is meant to be, and the kernel says what may be.
+ * Trusts the kernel's files.  Whoever owns a cgroup may mark it as delegated: that says
+ * what is meant to be, and the kernel says what may be.
  */
 #include "cgroup_divide.h"
 
@@ -124,7 +124,8 @@ bool nacre_cgroup_divide(const struct nacre_cgroup_tables *tables,
     nacre_cgroup_remove_leftovers(fd);
     if (nacre_cgroup_name(owner, name, &ignored) == NACRE_OK &&
         mkdirat(fd, name, 0755) == 0) {
-        if (move_self(fd, name) && nacre_cgroup_write(fd, "cgroup.subtree_control", wanted))
+        if (move_self(fd, name) &&
+            nacre_cgroup_write(fd, "cgroup.subtree_control", wanted))
             return true;
         failed = errno;
         (void)move_self(fd, "");

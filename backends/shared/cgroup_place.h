@@ -35,8 +35,8 @@ void nacre_cgroup_tables_clear(struct nacre_cgroup_tables *tables);
  * _v1: our own cgroup in the hierarchy of `controller`.
  *
  * _v2: the cgroup above us, of those that we may write to when there are any, that hands
- * most of `controllers` down, the nearest of equals; ret_handed[i] says whether it hands controllers[i].  None of them is fine: freezing and
- * killing need no controller.
+ * most of `controllers` down, the nearest of equals; ret_handed[i] says whether it hands
+ * controllers[i].  None of them is fine: freezing and killing need no controller.
  *
  * _find: whichever of them has `controller`.  One that v1 has, v2 has not.
  */

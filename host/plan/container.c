@@ -243,8 +243,8 @@ static void numbers(struct draft *draft)
                 &plan->disk_bytes);
     number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
                 NACRE_FEATURE_DISK_IOPS,
-                "io.max of the container's cgroup, for reads and for writes of each disk; "
-                "read back", &plan->disk_iops);
+                "io.max of the container's cgroup, for reads and for writes of each "
+                "disk; read back", &plan->disk_iops);
     number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,
                 "of disk weight", NACRE_FEATURE_DISK_IO_WEIGHT, "io cgroup",
                 &plan->disk_io_weight);

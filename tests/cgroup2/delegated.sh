@@ -82,7 +82,8 @@ wait "$run" || fail "the command failed"
 status=0
 policy 'memory_mb: 32'
 in_group mine ./nacre run --json --policy p.yaml -- \
-    sh -c 'x=$(head -c 90000000 /dev/zero | tr "\0" x); echo ${#x}' >out 2>err || status=$?
+    sh -c 'x=$(head -c 90000000 /dev/zero | tr "\0" x); echo ${#x}' >out 2>err ||
+    status=$?
 grep -q '"outcome": *"out-of-memory"' out || fail "not out of memory: $(cat out err)"
 # Its own directory goes with the next that comes.
 (($(find "$groups/mine" -mindepth 1 -type d | wc -l) <= 1)) || fail "cgroups are left"

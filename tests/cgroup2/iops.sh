@@ -1,15 +1,15 @@
 #!/bin/bash
-# disk_iops in the machine: how long a container's buffered writes really take, as the disk
-# itself counts them outside the sandbox; with the limit, and without as a control.  Prints
-# what it measured.
+# disk_iops in the machine: how long a container's buffered writes really take, as the
+# disk itself counts them outside the sandbox; with the limit, and without as a control.
+# Prints what it measured.  Starts an engine unless DOCKER_HOST names one.
 set -euo pipefail
 nacre=$NACRE_BUILD/nacre
 support=$(cd "$(dirname "$0")/../support" && pwd)
 scratch=$(mktemp -d /tmp/iops.XXXXXX)
-engine=/tmp/iops-engine
+engine=
 end() {
     "$nacre" keeper --quit >/dev/null 2>&1 || true
-    "$support/docker-engine" stop "$engine" || true
+    [[ ! $engine ]] || "$support/docker-engine" stop "$engine" || true
 }
 trap end EXIT
 fail() {
@@ -22,7 +22,10 @@ mkdir -p /spare
 mount "$NACRE_SPARE" /spare
 mkdir -m 777 /spare/project
 disk=/sys/class/block/${NACRE_SPARE##*/}
-DOCKER_HOST=$("$support/docker-engine" start "$engine")
+if [[ ! ${DOCKER_HOST:-} ]]; then
+    engine=/tmp/iops-engine
+    DOCKER_HOST=$("$support/docker-engine" start "$engine")
+fi
 export DOCKER_HOST HOME=$scratch
 cd "$scratch"
 

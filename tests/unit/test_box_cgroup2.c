@@ -311,8 +311,8 @@ static void a_scope_of_systemd_run_is_known_by_its_unit(void **state)
         struct nacre_box_cgroups *cgroups;
 
         assert_int_equal(scene_clear(state), 0);
-        scene_shell("mkdir -p systemd/transient user@7.service && ln -s user@7.service/app");
-        scene_shell("mkdir user@7.service/app");
+        scene_shell("mkdir -p systemd/transient user@7.service/app");
+        scene_shell("ln -s user@7.service/app");
         scene_file("app/cgroup.controllers", "cpu memory pids\n");
         scene_file("systemd/transient/app", rows[i].unit);
         own = "0::/user@7.service/app\n";
