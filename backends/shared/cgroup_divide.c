@@ -16,6 +16,8 @@
 #include "nacre/own.h"
 
 #define REMOVE_MS_MAX 50
+#define GENERATIONS_MAX 8
+#define TRIES 10
 
 static const char *const divided[] = { "memory", "cpu", "pids" };
 
@@ -92,13 +94,45 @@ static void name_controllers(int fd, char ret_text[64])
         }
 }
 
-/* Down into a child, or back; false with errno. */
-static bool move_self(int dir_fd, const char *name)
+static pid_t parent_of(pid_t pid)
 {
-    char path[NACRE_CGROUP_NAME + 32];
+    char path[64], text[1024];
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    const char *field;
+    ssize_t count;
+    pid_t parent;
 
-    (void)snprintf(path, sizeof(path), "%s%scgroup.procs", name, name[0] ? "/" : "");
-    return nacre_cgroup_write(dir_fd, path, "0");
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    count = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    text[count > 0 ? count : 0] = '\0';
+    /* The second field is the program's name, in which anything may stand. */
+    field = strrchr(text, ')');
+    return field && sscanf(field, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* This process, or one that it has started. */
+static bool is_ours(pid_t pid)
+{
+    for (int i = 0; i < GENERATIONS_MAX && pid > 1; i++, pid = parent_of(pid))
+        if (pid == getpid())
+            return true;
+    return false;
+}
+
+/* All that is ours from one to the other, "" being `dir_fd` itself; false with errno. */
+static bool move(int dir_fd, const char *from, const char *to)
+{
+    char path[NACRE_CGROUP_NAME + 32], list[4096], *word, *state = NULL;
+
+    (void)snprintf(path, sizeof(path), "%s%scgroup.procs", from, from[0] ? "/" : "");
+    nacre_cgroup_read(dir_fd, path, list, sizeof(list));
+    (void)snprintf(path, sizeof(path), "%s%scgroup.procs", to, to[0] ? "/" : "");
+    for (word = strtok_r(list, "\n", &state); word; word = strtok_r(NULL, "\n", &state))
+        if (is_ours(atoi(word)) && !nacre_cgroup_write(dir_fd, path, word) &&
+            errno != ESRCH)
+            return false;
+    return true;
 }
 
 bool nacre_cgroup_divide(const struct nacre_cgroup_tables *tables,
@@ -124,11 +158,18 @@ bool nacre_cgroup_divide(const struct nacre_cgroup_tables *tables,
     nacre_cgroup_remove_leftovers(fd);
     if (nacre_cgroup_name(owner, name, &ignored) == NACRE_OK &&
         mkdirat(fd, name, 0755) == 0) {
-        if (move_self(fd, name) &&
-            nacre_cgroup_write(fd, "cgroup.subtree_control", wanted))
-            return true;
+        for (int i = 0; i < TRIES; i++) {
+            if (move(fd, "", name) &&
+                nacre_cgroup_write(fd, "cgroup.subtree_control", wanted))
+                return true;
+            if (errno != EBUSY)
+                break;
+            /* One that was moved may have started another before. */
+            nacre_cgroup_pause_ms(1);
+            errno = EBUSY;
+        }
         failed = errno;
-        (void)move_self(fd, "");
+        (void)move(fd, name, "");
         (void)nacre_cgroup_remove(fd, name, REMOVE_MS_MAX);
         errno = failed;
     }

@@ -12,7 +12,7 @@
  * limits stay in force for all that is below, and nobody else changes it.
  *
  * A cgroup that hands controllers down holds no process: so the calling process moves
- * into a child of it, which works when no other is there.
+ * into a child of it, with those that it has started, which works when no other is there.
  *
  * True: it now hands down what it has of memory, cpu and pids.  False: nothing has
  * changed; ret_why is "" when it was not handed over.
