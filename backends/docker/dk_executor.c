@@ -50,16 +50,21 @@ static bool kernel_has(const char *path)
 static uint64_t find_disks(struct dk_executor *executor)
 {
     struct nacre_error why;
-    bool has_disks = nacre_disk_probe(&why) == NACRE_OK, has_operations;
+    bool has_disks = nacre_disk_probe(&why) == NACRE_OK, has_operations, has_weights;
 
     nacre_mechanism_add(&executor->base, "disk of a session", has_disks, "%s",
                         has_disks ? "an ext4 in a file" : why.text);
-    has_operations = dk_io_probe(executor->site, &why) == NACRE_OK;
+    has_operations = dk_io_probe(executor->site, false, &why) == NACRE_OK;
     nacre_mechanism_add(&executor->base, "disk_iops", has_operations, "%.180s",
                         has_operations ? "io.max of the container's cgroup, of each disk"
                                        : why.text);
+    has_weights = dk_io_probe(executor->site, true, &why) == NACRE_OK;
+    nacre_mechanism_add(&executor->base, "disk_io_weight", has_weights, "%.180s",
+                        has_weights ? "io.bfq.weight of the container's cgroup"
+                                    : why.text);
     return (has_disks ? NACRE_FEATURE_DISK_OF_SESSION : 0) |
-           (has_operations ? NACRE_FEATURE_DISK_IOPS : 0);
+           (has_operations ? NACRE_FEATURE_DISK_IOPS : 0) |
+           (has_weights ? NACRE_FEATURE_DISK_IO_WEIGHT : 0);
 }
 
 static void find_features(struct dk_executor *executor)

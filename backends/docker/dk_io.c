@@ -89,8 +89,7 @@ static enum nacre_status refuse(const char *what, const char *why,
 {
     char shown[NACRE_SHOWN];
 
-    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                      "container.disk_iops can't be enforced here: '%s' %s",
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "'%s' %s",
                       nacre_text_shown(shown, what), why);
 }
 
@@ -126,6 +125,23 @@ enum nacre_status dk_io_add(const struct dk_io_places *places, uint64_t device,
     return NACRE_OK;
 }
 
+enum nacre_status dk_io_weighs(const struct dk_io_places *places, const struct dk_io *io,
+                               struct nacre_error *err)
+{
+    for (size_t i = 0; i < io->count; i++) {
+        char name[64], text[FIELD];
+
+        (void)snprintf(name, sizeof(name), "%u:%u/queue/scheduler",
+                       io->disks[i].major_number, io->disks[i].minor_number);
+        read_file(places->blocks, name, text, sizeof(text));
+        if (!strstr(text, "[bfq]"))
+            return refuse(io->disks[i].node,
+                          "does not have the scheduler bfq, the one that goes by weights",
+                          err);
+    }
+    return NACRE_OK;
+}
+
 /* ---- this machine's ---- */
 
 static enum nacre_status read_mounts(struct nacre_buf *buf, struct nacre_error *err)
@@ -149,8 +165,9 @@ static enum nacre_status add_engines(const struct dk_site *site,
     return dk_io_add(places, info.st_dev, dir, io, err);
 }
 
-enum nacre_status dk_io_find(const struct dk_site *site, const struct dk_bind *binds,
-                             size_t count, struct dk_io *ret_io, struct nacre_error *err)
+static enum nacre_status find(const struct dk_site *site, bool weighs,
+                              const struct dk_bind *binds, size_t count,
+                              struct dk_io *ret_io, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf mounts = NACRE_BUF(TABLE_BYTES_MAX);
     struct dk_io_places places = { NULL, "/sys/dev/block", "/dev" };
@@ -162,12 +179,34 @@ enum nacre_status dk_io_find(const struct dk_site *site, const struct dk_bind *b
         status = add_engines(site, &places, &io, err);
     for (size_t i = 0; i < count && status == NACRE_OK; i++)
         status = dk_io_add(&places, binds[i].device, binds[i].source, &io, err);
+    if (status == NACRE_OK && weighs)
+        status = dk_io_weighs(&places, &io, err);
     if (status == NACRE_OK)
         *ret_io = io;
     return status;
 }
 
-enum nacre_status dk_io_probe(const struct dk_site *site, struct nacre_error *err)
+enum nacre_status dk_io_find(const struct dk_site *site,
+                             const struct nacre_container *container,
+                             const struct dk_bind *binds, size_t count,
+                             struct dk_io *ret_io, struct nacre_error *err)
+{
+    bool weighs = container->disk_io_weight > 0;
+    enum nacre_status status;
+
+    *ret_io = (struct dk_io){ .count = 0 };
+    if (container->disk_iops == 0 && !weighs)
+        return NACRE_OK;
+    status = find(site, weighs, binds, count, ret_io, err);
+    if (status == NACRE_OK)
+        return NACRE_OK;
+    return nacre_fail_context(err, weighs
+                                       ? "container.disk_io_weight can't be enforced here"
+                                       : "container.disk_iops can't be enforced here");
+}
+
+enum nacre_status dk_io_probe(const struct dk_site *site, bool weighs,
+                              struct nacre_error *err)
 {
     char controllers[FIELD];
     struct dk_io ignored;
@@ -179,5 +218,5 @@ enum nacre_status dk_io_probe(const struct dk_site *site, struct nacre_error *er
     if (!has_word(controllers, "io") || !has_word(controllers, "memory"))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "no cgroup v2 with the controllers io and memory is seen");
-    return dk_io_find(site, NULL, 0, &ignored, err);
+    return find(site, weighs, NULL, 0, &ignored, err);
 }

@@ -167,13 +167,17 @@ static enum nacre_status check_disk(uint64_t disk, const struct nacre_open_mount
 /* gVisor reads and writes for its guests: whose cgroup counts that was not tried. */
 static enum nacre_status find_disks(struct dk_parts *parts, struct nacre_error *err)
 {
-    if (parts->kernel != DK_KERNEL_HOSTS)
+    const struct nacre_container *container = &parts->plan->container;
+
+    if (parts->kernel != DK_KERNEL_HOSTS &&
+        (container->disk_iops > 0 || container->disk_io_weight > 0))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "container.disk_iops can't be enforced here: with a kernel of "
-                          "its own nobody counts a container's operations; change the "
-                          "runtime to 'docker', or remove the line");
-    return dk_io_find(parts->site, parts->binds.items, parts->binds.count, &parts->io,
-                      err);
+                          "container.%s can't be enforced here: with a kernel of its own "
+                          "nobody counts a container's operations; change the runtime to "
+                          "'docker', or remove the line",
+                          container->disk_iops > 0 ? "disk_iops" : "disk_io_weight");
+    return dk_io_find(parts->site, container, parts->binds.items, parts->binds.count,
+                      &parts->io, err);
 }
 
 enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *err)
@@ -186,9 +190,7 @@ enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *er
     if (status == NACRE_OK) /* of the container around a machine, the machine's plan */
         status = check_disk(dk_parts_inner(parts)->plan->container.disk_bytes,
                             parts->binds.mounts, err);
-    return status == NACRE_OK && parts->plan->container.disk_iops > 0
-               ? find_disks(parts, err)
-               : status;
+    return status == NACRE_OK ? find_disks(parts, err) : status;
 }
 
 /* A kernel for the plan: what is said by name is that or nothing. */

@@ -105,6 +105,7 @@ static void processors(struct dk_making *making, const struct dk_parts *parts)
 static void operations(struct dk_making *making, const struct dk_parts *parts)
 {
     uint64_t most = parts->plan->container.disk_iops;
+    uint64_t weight = parts->plan->container.disk_io_weight;
     const char *lines = "";
 
     for (size_t i = 0; most > 0 && i < parts->io.count; i++)
@@ -114,6 +115,9 @@ static void operations(struct dk_making *making, const struct dk_parts *parts)
                         parts->io.disks[i].minor_number, most, most);
     if (most > 0)
         expect(making, "the limit on disk operations", NT_CHECK_LINES, "io.max", lines);
+    if (weight > 0)
+        expect(making, "the weight of disk operations", NT_CHECK_TEXT, "io.bfq.weight",
+               dk_text(making, "default %" PRIu64, weight));
 }
 
 void dk_expect_groups(struct dk_making *making, const struct dk_parts *parts)

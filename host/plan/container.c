@@ -246,7 +246,8 @@ static void numbers(struct draft *draft)
                 "io.max of the container's cgroup, for reads and for writes of each "
                 "disk; read back", &plan->disk_iops);
     number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,
-                "of disk weight", NACRE_FEATURE_DISK_IO_WEIGHT, "io cgroup",
+                "of disk weight", NACRE_FEATURE_DISK_IO_WEIGHT,
+                "io.bfq.weight of the container's cgroup; read back",
                 &plan->disk_io_weight);
 }
 

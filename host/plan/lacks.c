@@ -57,7 +57,8 @@ static const struct {
         GIVE_WAIVER "disk_iops" } },
     { NACRE_FEATURE_DISK_IO_WEIGHT,
       { "container.disk_io_weight",
-        "the engine does not tell whether its kernel weighs disk operations",
+        "it takes cgroup v2 with its io controller, and disks of ext4 with the scheduler "
+        "bfq",
         GIVE_WAIVER "disk_io_weight" } },
     { NACRE_FEATURE_APPARMOR,
       { "container.apparmor_profile", ENGINE_LACKS, GIVE_WAIVER "apparmor_profile" } },

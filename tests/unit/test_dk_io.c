@@ -129,11 +129,30 @@ static void what_can_not_be_bounded_is_refused_with_its_reason(void **state)
     for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
         assert_int_equal(add(rows[i].major_number, rows[i].minor_number),
                          NACRE_ERR_UNAVAILABLE);
-        if (!strstr(err.text, rows[i].why) ||
-            !strstr(err.text, "container.disk_iops can't be enforced here: "))
+        if (!strstr(err.text, rows[i].why))
             fail_msg("%u:%u: %s", rows[i].major_number, rows[i].minor_number, err.text);
         assert_int_equal(io.count, 0);
     }
+}
+
+static void only_what_has_the_scheduler_bfq_goes_by_weights(void **state)
+{
+    (void)state;
+    if (!make_scene())
+        skip();
+    scene_shell("mkdir block/real/vda/queue block/real/vdd/queue && ln -s real/vda "
+                "block/254:0");
+    scene_file("block/real/vda/queue/scheduler", "mq-deadline [bfq] none\n");
+    scene_file("block/real/vdd/queue/scheduler", "[mq-deadline] bfq none\n");
+    assert_int_equal(add(254, 1), NACRE_OK);
+    assert_int_equal(dk_io_weighs(&places, &io, &err), NACRE_OK);
+    assert_int_equal(add(254, 48), NACRE_OK);
+    assert_int_equal(dk_io_weighs(&places, &io, &err), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "vdd' does not have the scheduler bfq"));
+    scene_file("block/real/vdd/queue/scheduler", "none [bfq]\n");
+    assert_int_equal(dk_io_weighs(&places, &io, &err), NACRE_OK);
+    assert_int_equal(add(253, 0), NACRE_OK); /* of which there is no queue */
+    assert_int_equal(dk_io_weighs(&places, &io, &err), NACRE_ERR_UNAVAILABLE);
 }
 
 static void more_disks_than_there_is_room_for_are_refused(void **state)
@@ -152,6 +171,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_disk_is_there_once_and_whole, scene_clear),
         cmocka_unit_test_setup(what_can_not_be_bounded_is_refused_with_its_reason,
+                               scene_clear),
+        cmocka_unit_test_setup(only_what_has_the_scheduler_bfq_goes_by_weights,
                                scene_clear),
         cmocka_unit_test_setup(more_disks_than_there_is_room_for_are_refused,
                                scene_clear),

@@ -80,6 +80,7 @@ static const char *const of_v2[] = {
     GROUP "cpuset.cpus -=0-1",
     GROUP "io.max -=254:0 rbps=max wbps=max riops=40 wiops=40\n"
           "254:16 rbps=max wbps=max riops=40 wiops=40",
+    GROUP "io.bfq.weight -=default 300",
 };
 
 static void must_have(const struct dk_report *report, const char *planned)
@@ -134,6 +135,7 @@ static void check(bool is_cgroup2, const char *const *rows, size_t count)
     struct nacre_error err;
 
     plan.container.disk_iops = is_cgroup2 ? 40 : 0;
+    plan.container.disk_io_weight = is_cgroup2 ? 300 : 0;
     assert_int_equal(dk_report_make(&parts, &report, &err), NACRE_OK);
     for (size_t i = 0; i < NACRE_COUNT(common); i++)
         must_have(&report, common[i]);
