@@ -153,6 +153,20 @@ static enum nacre_status read_mounts(struct nacre_buf *buf, struct nacre_error *
                   : nacre_buf_read(buf, fd, err);
 }
 
+/* Newer engines may leave images to containerd, whose directory they do not tell. */
+static bool is_containerds(const json_t *info)
+{
+    const json_t *rows = json_object_get(info, "DriverStatus");
+
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const char *value = json_string_value(json_array_get(json_array_get(rows, i), 1));
+
+        if (value && strstr(value, "containerd.snapshotter"))
+            return true;
+    }
+    return false;
+}
+
 static enum nacre_status add_engines(const struct dk_site *site,
                                      const struct dk_io_places *places, struct dk_io *io,
                                      struct nacre_error *err)
@@ -160,6 +174,8 @@ static enum nacre_status add_engines(const struct dk_site *site,
     const char *dir = json_string_value(json_object_get(site->info, "DockerRootDir"));
     struct stat info;
 
+    if (is_containerds(site->info))
+        return refuse("the engine", "keeps its images where it does not say", err);
     if (!dir || stat(dir, &info) != 0)
         return refuse(dir ? dir : "the engine", "is not to be seen from here", err);
     return dk_io_add(places, info.st_dev, dir, io, err);

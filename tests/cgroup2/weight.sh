@@ -89,5 +89,5 @@ compete 300 300
 ((one > 0 && other > 0 && one * 2 > other && other * 2 > one)) ||
     fail "the same weight, and so different"
 compete 110 880
-((other >= 2 * one)) || fail "eight times the weight made too little difference"
+((2 * other >= 3 * one)) || fail "eight times the weight made too little difference"
 echo "weight: good"

@@ -155,6 +155,40 @@ static void only_what_has_the_scheduler_bfq_goes_by_weights(void **state)
     assert_int_equal(dk_io_weighs(&places, &io, &err), NACRE_ERR_UNAVAILABLE);
 }
 
+/* Another kernel's, a directory that is not there, or one that it does not tell. */
+static void an_engine_whose_files_are_not_seen_is_refused(void **state)
+{
+    static const struct {
+        const char *info, *why;
+    } rows[] = {
+        { "{}", "'the engine' is not to be seen from here" },
+        { "{\"DockerRootDir\": \"/nowhere/docker\"}",
+          "'/nowhere/docker' is not to be seen from here" },
+        { "{\"DockerRootDir\": \"/\", \"DriverStatus\": "
+          "[[\"driver-type\", \"io.containerd.snapshotter.v1\"]]}",
+          "'the engine' keeps its images where it does not say" },
+    };
+    static const struct nacre_container weighed = { .disk_io_weight = 5 };
+    static const struct nacre_container bounded = { .disk_iops = 5 };
+    static const struct nacre_container neither = { .disk_iops = 0 };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        NACRE_AUTO(dk_json_guard) json_t *info = json_loads(rows[i].info, 0, NULL);
+        const struct dk_site site = { .info = info, .is_cgroup2 = true };
+
+        assert_int_equal(dk_io_find(&site, &bounded, NULL, 0, &io, &err),
+                         NACRE_ERR_UNAVAILABLE);
+        assert_non_null(strstr(err.text, "container.disk_iops can't be enforced here: "));
+        assert_non_null(strstr(err.text, rows[i].why));
+        assert_int_equal(dk_io_find(&site, &weighed, NULL, 0, &io, &err),
+                         NACRE_ERR_UNAVAILABLE);
+        assert_non_null(strstr(err.text, "container.disk_io_weight can't be enforced"));
+        assert_int_equal(dk_io_find(&site, &neither, NULL, 0, &io, &err), NACRE_OK);
+        assert_int_equal(io.count, 0);
+    }
+}
+
 static void more_disks_than_there_is_room_for_are_refused(void **state)
 {
     (void)state;
@@ -174,6 +208,7 @@ int main(void)
                                scene_clear),
         cmocka_unit_test_setup(only_what_has_the_scheduler_bfq_goes_by_weights,
                                scene_clear),
+        cmocka_unit_test(an_engine_whose_files_are_not_seen_is_refused),
         cmocka_unit_test_setup(more_disks_than_there_is_room_for_are_refused,
                                scene_clear),
     };
