@@ -17,10 +17,12 @@ fail() {
     exit 1
 }
 
-mkfs.ext4 -q -F "$NACRE_SPARE"
-mkdir -p /spare
-mount "$NACRE_SPARE" /spare
-mkdir -m 777 /spare/project
+mountpoint -q /spare || {
+    mkfs.ext4 -q -F "$NACRE_SPARE"
+    mkdir -p /spare
+    mount "$NACRE_SPARE" /spare
+}
+mkdir -p -m 777 /spare/project
 disk=/sys/class/block/${NACRE_SPARE##*/}
 if [[ ! ${DOCKER_HOST:-} ]]; then
     engine=/tmp/iops-engine
