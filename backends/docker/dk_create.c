@@ -330,6 +330,27 @@ static bool set_number(json_t *object, const char *key, uint64_t value)
     return value == 0 || set(object, key, json_integer((json_int_t)value));
 }
 
+/* Reads and writes each have as many. */
+static bool set_operations(json_t *host, const struct dk_order *order)
+{
+    static const char *const keys[] = { "BlkioDeviceReadIOps", "BlkioDeviceWriteIOps" };
+    uint64_t most = order->plan->container.disk_iops;
+
+    for (size_t k = 0; most > 0 && k < NACRE_COUNT(keys); k++) {
+        json_t *array = json_array();
+
+        for (size_t i = 0; array && i < order->io->count; i++)
+            if (!add(array, json_pack("{s:s, s:I}", "Path", order->io->disks[i].node,
+                                      "Rate", (json_int_t)most))) {
+                json_decref(array);
+                return false;
+            }
+        if (!set(host, keys[k], array))
+            return false;
+    }
+    return true;
+}
+
 static bool set_limits(json_t *host, const struct nacre_plan *plan)
 {
     const struct nacre_container *container = &plan->container;
@@ -419,7 +440,8 @@ static json_t *host_config(const struct dk_order *order)
         set(host, "Mounts", mounts(order)) && set(host, "Tmpfs", tmpfs(order)) &&
         set_names(host, order->plan) &&
         set_masked(host, order->masked) && set_layer(host, order->layer_bytes_max) &&
-        set_limits(host, order->plan) && set_device(host, order))
+        set_limits(host, order->plan) && set_operations(host, order) &&
+        set_device(host, order))
         return host;
     json_decref(host);
     return NULL;

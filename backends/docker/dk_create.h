@@ -34,6 +34,17 @@ struct dk_bind {
     int fd; /* of it, O_PATH; borrowed; -1 for what is known by its mode or as init */
 };
 
+/* Disks whose operations are bounded. */
+#define DK_IO_DISKS_MAX 8
+struct dk_io_disk {
+    unsigned major_number, minor_number;
+    char node[128]; /* as the engine opens it */
+};
+struct dk_io {
+    struct dk_io_disk disks[DK_IO_DISKS_MAX];
+    size_t count;
+};
+
 struct dk_order {
     const struct nacre_plan *plan;
     const char *runtime; /* of the engine's, by name; NULL: as the engine has it */
@@ -45,6 +56,7 @@ struct dk_order {
     char *const *masked;      /* NULL-terminated; NULL: as the engine has it */
     uint64_t layer_bytes_max; /* of the container's own layer; 0: no limit */
     bool far; /* init is carried: what is mounted is a directory with it */
+    const struct dk_io *io; /* for disk_iops; NULL only without it */
     bool setup; /* dk_setup.c's: commands have the engine's seccomp profile alone */
     const char *device; /* of the host's; NULL: none.  No policy can ask for one */
     uint32_t device_gid; /* whom it is open to */

@@ -12,6 +12,7 @@
 
 #include "dk_executor.h"
 #include "dk_gvisor.h"
+#include "dk_io.h"
 #include "dk_sandbox_image.h"
 #include "nacre/boxes.h"
 #include "nacre/disk.h"
@@ -46,6 +47,26 @@ static bool kernel_has(const char *path)
     return access(path, F_OK) == 0;
 }
 
+static uint64_t find_disks(struct dk_executor *executor)
+{
+    struct nacre_error why;
+    bool has_disks = nacre_disk_probe(&why) == NACRE_OK, has_operations, has_weights;
+
+    nacre_mechanism_add(&executor->base, "disk of a session", has_disks, "%s",
+                        has_disks ? "an ext4 in a file" : why.text);
+    has_operations = dk_io_probe(executor->site, false, &why) == NACRE_OK;
+    nacre_mechanism_add(&executor->base, "disk_iops", has_operations, "%.180s",
+                        has_operations ? "io.max of the container's cgroup, of each disk"
+                                       : why.text);
+    has_weights = dk_io_probe(executor->site, true, &why) == NACRE_OK;
+    nacre_mechanism_add(&executor->base, "disk_io_weight", has_weights, "%.180s",
+                        has_weights ? "io.bfq.weight of the container's cgroup"
+                                    : why.text);
+    return (has_disks ? NACRE_FEATURE_DISK_OF_SESSION : 0) |
+           (has_operations ? NACRE_FEATURE_DISK_IOPS : 0) |
+           (has_weights ? NACRE_FEATURE_DISK_IO_WEIGHT : 0);
+}
+
 static void find_features(struct dk_executor *executor)
 {
     const struct dk_site *site = executor->site;
@@ -78,10 +99,8 @@ static void find_features(struct dk_executor *executor)
         { NACRE_FEATURE_DISK_OF_ROOT, dk_site_has_quota(site), "disk of a writable root",
           "the driver's quota" },
     };
-    bool has_disks;
     const struct dk_engine *engine = dk_client_engine(site->client);
     char gvisor[DK_RUNTIME_TEXT];
-    struct nacre_error why;
     uint64_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
                         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
                         NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
@@ -95,10 +114,7 @@ static void find_features(struct dk_executor *executor)
                         "nacre's own, pid 1: deadlines, reaping, one channel");
     nacre_mechanism_add(&executor->base, "seccomp", true,
                         "allowlist, by init; also sent to the engine");
-    has_disks = nacre_disk_probe(&why) == NACRE_OK;
-    features |= has_disks ? NACRE_FEATURE_DISK_OF_SESSION : 0;
-    nacre_mechanism_add(&executor->base, "disk of a session", has_disks, "%s",
-                        has_disks ? "an ext4 in a file" : why.text);
+    features |= find_disks(executor);
     for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
         features |= rows[i].there ? rows[i].feature : 0;
         nacre_mechanism_add(&executor->base, rows[i].name, rows[i].there, "%s",

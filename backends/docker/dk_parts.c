@@ -9,6 +9,7 @@
 
 #include "dk_disk.h"
 #include "dk_gvisor.h"
+#include "dk_io.h"
 #include "dk_kvm.h"
 #include "dk_machine.h"
 #include "dk_setup.h"
@@ -183,6 +184,28 @@ bool dk_parts_may_be_far(const struct dk_parts *parts)
     return parts->kernel == DK_KERNEL_HOSTS && !parts->inside && parts->extra_count == 0;
 }
 
+/* gVisor reads and writes for its guests: whose cgroup counts that was not tried.  And the
+ * disks of an engine that is elsewhere can't be looked at. */
+static enum nacre_status find_disks(struct dk_parts *parts, struct nacre_error *err)
+{
+    const struct nacre_container *container = &parts->plan->container;
+    const char *why = parts->kernel != DK_KERNEL_HOSTS
+                          ? "with a kernel of its own nobody counts a container's "
+                            "operations; change the runtime to 'docker', or remove the line"
+                      : parts->far
+                          ? "the engine does not see the files that nacre sees, so its disks "
+                            "can't be known; use an engine on this machine, or remove the "
+                            "line"
+                          : NULL;
+
+    if (why && (container->disk_iops > 0 || container->disk_io_weight > 0))
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "container.%s can't be enforced here: %s",
+                          container->disk_iops > 0 ? "disk_iops" : "disk_io_weight", why);
+    return dk_io_find(parts->site, container, parts->binds.items, parts->binds.count,
+                      &parts->io, err);
+}
+
 enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *err)
 {
     struct dk_binds_input input;
@@ -206,7 +229,7 @@ enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *er
     if (status == NACRE_OK) /* of the container around a machine, the machine's plan */
         status = check_disk(dk_parts_inner(parts)->plan->container.disk_bytes,
                             parts->binds.mounts, err);
-    return status;
+    return status == NACRE_OK ? find_disks(parts, err) : status;
 }
 
 /* A kernel for the plan: what is said by name is that or nothing. */
@@ -374,6 +397,7 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
                                : parts->site->masked,
         .far = parts->far,
         .layer_bytes_max = parts->layer_bytes_max,
+        .io = &parts->io,
         .setup = parts->setup,
         .labels = labels,
         .device = has_device ? DK_KVM_DEVICE : NULL,

@@ -27,6 +27,7 @@ struct dk_parts {
     struct dk_carried carried;
     char **masked; /* then; else the site's */
     uint64_t layer_bytes_max; /* 0: no limit, or no layer that could be written */
+    struct dk_io io; /* for disk_iops */
     enum dk_kernel kernel;
     const char *runtime; /* of the engine's, by name; NULL: as the engine has it */
     const struct dk_extra *extra; /* borrowed */

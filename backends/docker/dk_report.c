@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "dk_gvisor.h"
 #include "dk_kata.h"
@@ -22,12 +21,9 @@
 #define LIMITS "file /proc/self/limits"
 #define MOUNTS "file /proc/self/mountinfo"
 #define LABEL "file /proc/self/attr/current"
-#define CGROUP "/sys/fs/cgroup"
-#define MACHINES_GROUP "nacre" /* below it, as MACHINE_OOM_FILE has it */
 /* gVisor has neither such files nor cgroups: init asks its kernel, and nacre the host. */
 #define KERNELS_LIMITS "limits"
 #define KERNELS_PRIVILEGES "privileges"
-#define HOSTS "cgroup "
 #define BOUND "what is bound at "
 
 static const char kernels_id[] = "the kernel's boot id";
@@ -53,25 +49,6 @@ static void expect_text(struct dk_making *making, const char *what, const char *
     dk_expect(making, (struct nt_expect){ what, NT_CHECK_TEXT,
                                           dk_text(making, "file %s", path), NULL,
                                           planned });
-}
-
-/* A file of the container's cgroups: inside, or where it shows none, on the host. */
-static void expect_group(struct dk_making *making, const char *what, const char *file,
-                         const char *planned)
-{
-    const char *question =
-        making->gvisor ? dk_text(making, HOSTS "%s", file)
-        : making->kernel == DK_KERNEL_MACHINE
-            ? dk_text(making, "file " CGROUP "/" MACHINES_GROUP "/%s", file)
-            : dk_text(making, "file " CGROUP "/%s", file);
-
-    dk_expect(making, (struct nt_expect){ what, NT_CHECK_TEXT, question, NULL, planned });
-}
-
-static void expect_number(struct dk_making *making, const char *what, const char *file,
-                          uint64_t planned)
-{
-    expect_group(making, what, file, dk_text(making, "%" PRIu64, planned));
 }
 
 /* ---- the process ---- */
@@ -160,70 +137,6 @@ static void rlimits(struct dk_making *making, const struct nacre_plan *plan)
                 dk_expect(making, (struct nt_expect){ key, NT_CHECK_LIMIT, question, key,
                                                       planned });
         }
-}
-
-/* ---- cgroups: each version has its own files ---- */
-
-static uint64_t pages(uint64_t bytes)
-{
-    return bytes & ~(uint64_t)(sysconf(_SC_PAGESIZE) - 1);
-}
-
-static void memory(struct dk_making *making, const struct dk_parts *parts)
-{
-    const struct nacre_plan *plan = parts->plan;
-    uint64_t most = plan->limits.memory_bytes_max;
-    uint64_t swap = plan->container.memory_swap_bytes;
-    uint64_t reserved = plan->container.memory_reservation_bytes;
-    bool v2 = parts->site->is_cgroup2 || making->kernel == DK_KERNEL_MACHINE;
-
-    if (most)
-        expect_number(making, "the limit on memory",
-                      v2 ? "memory.max" : "memory/memory.limit_in_bytes",
-                      pages(most));
-    if (swap < most)
-        swap = most;
-    if (most && (dk_site_says(parts->site, "SwapLimit") ||
-                 making->kernel == DK_KERNEL_MACHINE))
-        expect_number(making, "the limit on swap",
-                      v2 ? "memory.swap.max"
-                         : "memory/memory.memsw.limit_in_bytes",
-                      v2 ? pages(swap - most) : pages(swap));
-    if (reserved)
-        expect_number(making, "the memory reserved",
-                      v2 ? "memory.low"
-                         : "memory/memory.soft_limit_in_bytes",
-                      pages(reserved));
-}
-
-static void cgroups(struct dk_making *making, const struct dk_parts *parts)
-{
-    const struct nacre_plan *plan = parts->plan;
-    uint64_t quota = plan->container.cpus_nano / 10000; /* us in 100 ms */
-    bool v2 = parts->site->is_cgroup2 || making->kernel == DK_KERNEL_MACHINE;
-
-    memory(making, parts);
-    if (plan->limits.processes_max && !making->gvisor)
-        expect_number(making, "the limit on processes",
-                      v2 ? "pids.max" : "pids/pids.max",
-                      plan->limits.processes_max + DK_PROCESSES_OURS);
-    if (making->kernel == DK_KERNEL_MACHINE) /* the rest is around it */
-        return;
-    if (plan->limits.cpu_shares && !v2) /* runtimes translate it to v2's in several ways */
-        expect_number(making, "the share of the processors", "cpu/cpu.shares",
-                      plan->limits.cpu_shares);
-    if (quota && v2) {
-        expect_group(making, "the number of processors", "cpu.max",
-                     dk_text(making, "%" PRIu64 " 100000", quota));
-    } else if (quota) {
-        expect_number(making, "the number of processors", "cpu/cpu.cfs_quota_us",
-                      quota);
-        expect_number(making, "the period of that", "cpu/cpu.cfs_period_us", 100000);
-    }
-    if (plan->container.cpuset)
-        expect_group(making, "the processors",
-                    v2 ? "cpuset.cpus" : "cpuset/cpuset.cpus",
-                    plan->container.cpuset);
 }
 
 /* ---- what is mounted ---- */
@@ -362,7 +275,7 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
 /* Asked of the host, not of init. */
 static bool is_hosts(const struct nt_expect *row)
 {
-    return strncmp(row->question, HOSTS, strlen(HOSTS)) == 0;
+    return strncmp(row->question, DK_HOSTS, strlen(DK_HOSTS)) == 0;
 }
 
 /* Many rows ask the same; and what is there of the image is asked along. */
@@ -420,7 +333,7 @@ enum nacre_status dk_report_make(const struct dk_parts *parts,
     process(&making, parts);
     if (parts->kernel != DK_KERNEL_MACHINE) /* there each command gets its own */
         rlimits(&making, parts->plan);
-    cgroups(&making, parts);
+    dk_expect_groups(&making, parts);
     status = mounts(&making, parts, &order, err);
     if (status != NACRE_OK)
         return status;
@@ -603,7 +516,8 @@ static enum nacre_status judge_row(const struct nt_expect *row,
     enum nacre_status status;
 
     if (is_hosts(row)) {
-        answer = group ? dk_group_read(group, row->question + strlen(HOSTS), said) : NULL;
+        answer = group ? dk_group_read(group, row->question + strlen(DK_HOSTS), said)
+                       : NULL;
         count = answer ? strlen(answer) : 0;
     }
     status = nt_report_check(row, answer, count, err);

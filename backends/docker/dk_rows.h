@@ -16,6 +16,12 @@ struct dk_making {
 const char *dk_text(struct dk_making *making, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A question that starts so is for the host: then comes a file of dk_group_read(). */
+#define DK_HOSTS "cgroup "
+
+/* The limits that the container's cgroups hold: each version has its own files. */
+void dk_expect_groups(struct dk_making *making, const struct dk_parts *parts);
+
 /* One more row; what it points to lives as long as the report. */
 void dk_expect(struct dk_making *making, struct nt_expect row);
 

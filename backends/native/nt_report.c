@@ -408,12 +408,59 @@ static struct finding check_loopback(struct span text)
     return (struct finding){ found ? alone : name, found };
 }
 
-static struct finding check_text(const struct nt_expect *row, struct span text)
+static struct span without_end(struct span text)
 {
     if (text.count > 0 &&
         (text.at[text.count - 1] == '\n' || text.at[text.count - 1] == '\0'))
         text.count--;
+    return text;
+}
+
+static struct finding check_text(const struct nt_expect *row, struct span text)
+{
+    text = without_end(text);
     return (struct finding){ text, span_is(text, row->planned) };
+}
+
+static bool span_equals(struct span a, struct span b)
+{
+    return a.count == b.count && memcmp(a.at, b.at, a.count) == 0;
+}
+
+static bool is_among(struct span list, char separator, struct span item)
+{
+    while (list.count > 0)
+        if (span_equals(span_cut(&list, separator), item))
+            return true;
+    return false;
+}
+
+static struct finding check_one_of(const struct nt_expect *row, struct span text)
+{
+    text = without_end(text);
+    return (struct finding){ text, is_among(span_of(row->planned), ' ', text) };
+}
+
+/* As many, each of them planned, and each planned one there: a line that comes twice
+ * leaves no room for another. */
+static struct finding check_lines(const struct nt_expect *row, struct span text)
+{
+    struct span all = without_end(text), left = all, wanted = span_of(row->planned);
+    size_t there = 0, planned = 0;
+
+    while (left.count > 0) {
+        struct span line = span_cut(&left, '\n');
+
+        if (!is_among(span_of(row->planned), '\n', line))
+            return (struct finding){ line, false };
+        there++;
+    }
+    while (wanted.count > 0) {
+        if (!is_among(all, '\n', span_cut(&wanted, '\n')))
+            return (struct finding){ all, false };
+        planned++;
+    }
+    return (struct finding){ all, there == planned };
 }
 
 static bool is_error(struct span text)
@@ -455,6 +502,10 @@ static struct finding check(const struct nt_expect *row, struct span text,
         return check_loopback(text);
     case NT_CHECK_TEXT:
         return check_text(row, text);
+    case NT_CHECK_ONE_OF:
+        return check_one_of(row, text);
+    case NT_CHECK_LINES:
+        return check_lines(row, text);
     case NT_CHECK_ERROR:
     case NT_CHECK_NONE:
         break;

@@ -24,6 +24,8 @@ enum nt_check {
     NT_CHECK_STAT,
     NT_CHECK_LOOPBACK, /* /proc/net/dev: lo and nothing else; no `planned` */
     NT_CHECK_TEXT, /* exactly `planned`; an end of line or a zero byte may follow */
+    NT_CHECK_ONE_OF, /* the same for one of the words of `planned` */
+    NT_CHECK_LINES, /* the lines of `planned`, in any order, and no others */
     NT_CHECK_ERROR,    /* there was none to be had: `planned` is the error ("EACCES") */
 };
 

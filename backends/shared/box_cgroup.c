@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "box_group.h"
+#include "cgroup_divide.h"
 #include "nacre/text.h"
 
 #define EMPTY_MS_MAX 50
@@ -205,6 +206,17 @@ static void use_place(struct nacre_box_cgroups *cgroups, size_t controller,
     cgroups->of[controller] = (int)at;
 }
 
+static void say_none(struct nacre_box_cgroups *cgroups, size_t controller,
+                     const struct nacre_cgroup_place *place, const char *why)
+{
+    const char *advice =
+        place->version == NACRE_CGROUP_V2 ? nacre_cgroup_advice() : "";
+
+    say(cgroups, feature_of(controller), "no cgroup above this process has %s%s%s%s%s",
+        controller_names[controller], why[0] ? ": " : "", why, advice[0] ? "; " : "",
+        advice);
+}
+
 /* v1 has a hierarchy for each; what it has not may be in v2's one.  There freezing and
  * counting time need no controller, and a process is in one cgroup only. */
 static void find_places(struct nacre_box_cgroups *cgroups,
@@ -215,6 +227,7 @@ static void find_places(struct nacre_box_cgroups *cgroups,
     bool handed[NACRE_COUNT(handed_down)], v2_has[BOX_CONTROLLERS] = { false };
     size_t wanted_of[NACRE_COUNT(handed_down)], count = 0;
     struct nacre_cgroup_place place;
+    char why[NACRE_CGROUP_WHY] = "";
 
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
         cgroups->of[i] = -1;
@@ -233,6 +246,8 @@ static void find_places(struct nacre_box_cgroups *cgroups,
         wanted_of[count] = handed_down[i];
         wanted[count++] = controller_names[handed_down[i]];
     }
+    if (count > 0)
+        (void)nacre_cgroup_divide(tables, &cgroups->owner, why);
     nacre_cgroup_place_v2(tables, wanted, count, handed, &place);
     for (size_t i = 0; i < count; i++)
         v2_has[wanted_of[i]] = handed[i];
@@ -240,8 +255,7 @@ static void find_places(struct nacre_box_cgroups *cgroups,
         if (cgroups->of[i] < 0 && v2_has[i] && place.version != NACRE_CGROUP_NONE)
             use_place(cgroups, i, &place);
         else if (cgroups->of[i] < 0)
-            say(cgroups, feature_of(i), "no cgroup above this process has %s",
-                controller_names[i]);
+            say_none(cgroups, i, &place, why);
     }
 }
 
@@ -249,19 +263,25 @@ static void find_places(struct nacre_box_cgroups *cgroups,
 static void give_up(struct nacre_box_cgroups *cgroups, size_t at, int reason)
 {
     struct box_hierarchy *hierarchy = &cgroups->hierarchies[at];
-    char shown[NACRE_SHOWN], whose[48] = "";
+    const char *version = hierarchy->version == NACRE_CGROUP_V2 ? "v2" : "v1";
+    const char *advice =
+        hierarchy->version == NACRE_CGROUP_V2 ? nacre_cgroup_advice() : "";
+    char shown[NACRE_SHOWN];
 
-    if (reason == EACCES || reason == EPERM)
-        (void)snprintf(whose, sizeof(whose), " (not delegated to user %u)",
-                       (unsigned)geteuid());
+    (void)nacre_text_shown(shown, hierarchy->path);
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
-        if (cgroups->of[i] == (int)at) {
-            cgroups->of[i] = -1;
-            say(cgroups, feature_of(i), "cgroup %s %s: none can be used below %s: %s%s",
-                hierarchy->version == NACRE_CGROUP_V2 ? "v2" : "v1", controller_names[i],
-                nacre_text_shown(shown, hierarchy->path), strerrordesc_np(reason), whose);
-        } else if (cgroups->of[i] > (int)at) {
+        if (cgroups->of[i] > (int)at)
             cgroups->of[i]--;
+        else if (cgroups->of[i] == (int)at) {
+            cgroups->of[i] = -1;
+            if (reason == EACCES || reason == EPERM)
+                say(cgroups, feature_of(i),
+                    "cgroup %s %s below %s is not delegated to user %u%s%s", version,
+                    controller_names[i], shown, (unsigned)geteuid(),
+                    advice[0] ? "; " : "", advice);
+            else
+                say(cgroups, feature_of(i), "cgroup %s %s: none can be used below %s: %s",
+                    version, controller_names[i], shown, strerrordesc_np(reason));
         }
     }
     nacre_fd_guard(&hierarchy->dir_fd);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LINE_BYTES (2 * NACRE_PATH_MAX)
 #define TABLE_BYTES_MAX ((size_t)1 << 20)
@@ -187,6 +188,11 @@ static bool sets_a_limit(const char *directory)
     return false;
 }
 
+static bool is_writable(const char *path)
+{
+    return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0;
+}
+
 static size_t count_handed(const char *path, const char *const controllers[],
                            size_t count, bool ret_handed[])
 {
@@ -201,10 +207,19 @@ static size_t count_handed(const char *path, const char *const controllers[],
     return handed;
 }
 
+bool nacre_cgroup_own_v2(const struct nacre_cgroup_tables *tables,
+                         char ret_path[NACRE_PATH_MAX])
+{
+    size_t top;
+
+    return find_directory(tables, NULL, ret_path, &top);
+}
+
 /*
  * v2 gives limits only below a cgroup that hands the controller down, and such a cgroup
  * holds no processes unless it is the root.  So ours is rarely the one; an ancestor of it
- * may be, as long as a process that moves there leaves no limit behind.
+ * may be, as long as a process that moves there leaves no limit behind.  What hands more
+ * down but belongs to somebody else is of no use.
  */
 void nacre_cgroup_place_v2(const struct nacre_cgroup_tables *tables,
                            const char *const controllers[], size_t count,
@@ -212,6 +227,7 @@ void nacre_cgroup_place_v2(const struct nacre_cgroup_tables *tables,
 {
     char path[NACRE_PATH_MAX];
     size_t top = 0, length, most;
+    bool is_open;
 
     assert(count <= CONTROLLERS_MAX);
 
@@ -221,19 +237,22 @@ void nacre_cgroup_place_v2(const struct nacre_cgroup_tables *tables,
     if (!find_directory(tables, NULL, path, &top))
         return;
     most = count_handed(path, controllers, count, ret_handed);
+    is_open = is_writable(path);
     length = strlen(path);
     ret_place->version = NACRE_CGROUP_V2;
     (void)snprintf(ret_place->path, sizeof(ret_place->path), "%s", path);
     while (length > top && !sets_a_limit(path)) {
-        bool handed[CONTROLLERS_MAX];
+        bool handed[CONTROLLERS_MAX], opens;
         size_t here;
 
         *strrchr(path, '/') = '\0';
         length = strlen(path);
         here = count_handed(path, controllers, count, handed);
-        if (here <= most)
+        opens = is_writable(path);
+        if (opens == is_open ? here <= most : is_open)
             continue;
         most = here;
+        is_open = opens;
         memcpy(ret_handed, handed, count * sizeof(handed[0]));
         (void)snprintf(ret_place->path, sizeof(ret_place->path), "%s", path);
     }

@@ -34,9 +34,9 @@ void nacre_cgroup_tables_clear(struct nacre_cgroup_tables *tables);
  *
  * _v1: our own cgroup in the hierarchy of `controller`.
  *
- * _v2: the cgroup above us that hands most of `controllers` down, the nearest of equals;
- * ret_handed[i] says whether it hands controllers[i].  None of them is fine: freezing and
- * killing need no controller.
+ * _v2: the cgroup above us, of those that we may write to when there are any, that hands
+ * most of `controllers` down, the nearest of equals; ret_handed[i] says whether it hands
+ * controllers[i].  None of them is fine: freezing and killing need no controller.
  *
  * _find: whichever of them has `controller`.  One that v1 has, v2 has not.
  */
@@ -48,6 +48,10 @@ void nacre_cgroup_place_v2(const struct nacre_cgroup_tables *tables,
 void nacre_cgroup_place_find(const struct nacre_cgroup_tables *tables,
                              const char *controller,
                              struct nacre_cgroup_place *ret_place);
+
+/* Our own cgroup of v2's; false: none is to be seen. */
+bool nacre_cgroup_own_v2(const struct nacre_cgroup_tables *tables,
+                         char ret_path[NACRE_PATH_MAX]);
 
 /* nacre_cpu_share_open() with the finding done: what can't be made at `place` becomes
  * nice. */

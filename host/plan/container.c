@@ -242,9 +242,12 @@ static void numbers(struct draft *draft)
                                                      : draft->walls->disk,
                 &plan->disk_bytes);
     number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
-                NACRE_FEATURE_DISK_IOPS, "io cgroup", &plan->disk_iops);
+                NACRE_FEATURE_DISK_IOPS,
+                "io.max of the container's cgroup, for reads and for writes of each "
+                "disk; read back", &plan->disk_iops);
     number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,
-                "of disk weight", NACRE_FEATURE_DISK_IO_WEIGHT, "io cgroup",
+                "of disk weight", NACRE_FEATURE_DISK_IO_WEIGHT,
+                "io.bfq.weight of the container's cgroup; read back",
                 &plan->disk_io_weight);
 }
 

@@ -11,7 +11,8 @@ struct need {
 };
 
 #define NO_CGROUP "there is no cgroup with this controller to be had here"
-#define GIVE_CGROUP "remove it, give this user a cgroup, or give --waive "
+#define GIVE_CGROUP                                                              \
+    "remove it, give this user a cgroup (nacre backends says how), or give --waive "
 #define ENGINE_LACKS "neither the engine nor the kernel shows how"
 #define GIVE_WAIVER "remove it, or give --waive "
 
@@ -51,11 +52,13 @@ static const struct {
         "mount them read-only, " GIVE_WAIVER "disk" } },
     { NACRE_FEATURE_DISK_IOPS,
       { "container.disk_iops",
-        "cgroup v1 lets buffered writes through, and nacre sets no limit of v2's",
+        "it takes cgroup v2 with its io controller, and an engine with its files on ext4 "
+        "(cgroup v1 lets buffered writes through)",
         GIVE_WAIVER "disk_iops" } },
     { NACRE_FEATURE_DISK_IO_WEIGHT,
       { "container.disk_io_weight",
-        "the engine does not tell whether its kernel weighs disk operations",
+        "it takes cgroup v2 with its io controller, and disks of ext4 with the scheduler "
+        "bfq",
         GIVE_WAIVER "disk_io_weight" } },
     { NACRE_FEATURE_APPARMOR,
       { "container.apparmor_profile", ENGINE_LACKS, GIVE_WAIVER "apparmor_profile" } },

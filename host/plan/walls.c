@@ -141,8 +141,8 @@ static const struct walls container = {
     .mount = "bind; device and inode compared with a kept fd",
     .memory = "memory cgroup, read back from inside",
     .memory_default = "memory cgroup, read back from inside",
-    .cpu = "cpu cgroup, read back from inside where it is v1",
-    .cpu_more = "cpu cgroup, read back from inside where it is v1",
+    .cpu = "cpu cgroup, read back from inside",
+    .cpu_more = "cpu cgroup, read back from inside",
     .cpuset = "cpuset cgroup, read back from inside",
     .processes = "pids cgroup, read back from inside",
 };
@@ -179,8 +179,8 @@ static const struct walls gvisor = {
               "sandbox ends",
     .memory_default = "memory cgroup around gVisor, read back on the host; over it, all "
                       "of the sandbox ends",
-    .cpu = "cpu cgroup around gVisor, read back on the host where it is v1",
-    .cpu_more = "cpu cgroup around gVisor, read back on the host where it is v1",
+    .cpu = "cpu cgroup around gVisor, read back on the host",
+    .cpu_more = "cpu cgroup around gVisor, read back on the host",
     .cpuset = "cpuset cgroup around gVisor, read back on the host",
     .processes = "RLIMIT_NPROC by gVisor's kernel; never a pids cgroup",
     .scratch_unit = "256 MiB in private directories together; gVisor counts no files",

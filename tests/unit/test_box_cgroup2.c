@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/xattr.h>
 
 #include <cmocka.h>
 
@@ -24,6 +25,8 @@ static const char *const files[] = {
     "pids.current", "pids.events",     "cgroup.freeze", "cgroup.events",  "cgroup.kill",
 };
 static bool peak_is_for_reading;
+static const char *own = "0::/app\n";
+static bool is_crowded; /* the kernel lets it hand nothing down */
 
 int __real_mkdirat(int dir_fd, const char *name, mode_t mode);
 int __wrap_mkdirat(int dir_fd, const char *name, mode_t mode);
@@ -35,11 +38,19 @@ int __wrap___openat_2(int dir_fd, const char *name, int flags);
 
 int __wrap_openat(int dir_fd, const char *name, int flags, ...)
 {
-    if (strcmp(name, "cgroup.procs") == 0)
+    const char *slash = strrchr(name, '/');
+
+    if (strcmp(slash ? slash + 1 : name, "cgroup.procs") == 0)
         return open("/dev/null", flags & ~O_NOFOLLOW);
     if (peak_is_for_reading && strcmp(name, "memory.peak") == 0 && (flags & O_RDWR)) {
         errno = EINVAL;
         return -1;
+    }
+    if (strcmp(name, "cgroup.subtree_control") == 0 && (flags & O_WRONLY)) {
+        if (is_crowded)
+            return open("/dev/full", flags & ~O_NOFOLLOW);
+        scene_file("app/cgroup.subtree_control", "cpu memory pids\n");
+        return open("/dev/null", flags & ~O_NOFOLLOW);
     }
     return __real_openat(dir_fd, name, flags);
 }
@@ -78,11 +89,11 @@ int __wrap_unlinkat(int dir_fd, const char *name, int flags)
 static struct nacre_box_cgroups *open_tree(const char *handed)
 {
     char mounts[256];
-    const struct nacre_cgroup_tables tables = { "0::/app\n", mounts };
+    const struct nacre_cgroup_tables tables = { own, mounts };
     struct nacre_box_cgroups *cgroups = NULL;
     struct nacre_error err;
 
-    scene_shell("mkdir app");
+    scene_shell("mkdir -p app");
     scene_file("cgroup.subtree_control", handed);
     (void)snprintf(mounts, sizeof(mounts), "1 2 0:3 / %s rw - cgroup2 none rw\n",
                    scene_top);
@@ -243,8 +254,107 @@ static void what_is_not_handed_down_is_missing(void **state)
     assert_false(nacre_box_cgroups_has(cgroups, NACRE_BOX_CPU));
     assert_int_equal(nacre_box_group_take(cgroups, &memory, &group, &err),
                      NACRE_ERR_UNAVAILABLE);
-    assert_string_equal(err.text, "memory can't be limited here: no cgroup above this "
-                                  "process has memory");
+    assert_non_null(strstr(err.text, "memory can't be limited here: no cgroup above this "
+                                     "process has memory"));
+}
+
+/* As systemd marks what it hands over; false: this file system keeps no attributes. */
+static bool hand_over(const char *mark)
+{
+    char path[256];
+
+    scene_shell("mkdir app");
+    scene_file("app/cgroup.controllers", "cpuset cpu io memory pids\n");
+    (void)snprintf(path, sizeof(path), "%s/app", scene_top);
+    return setxattr(path, "user.delegate", mark, strlen(mark), 0) == 0;
+}
+
+static bool is_divided(void)
+{
+    return scene_has("app/cgroup.subtree_control");
+}
+
+static void a_cgroup_that_was_handed_over_is_divided(void **state)
+{
+    NACRE_AUTO(nacre_box_cgroups_guard) struct nacre_box_cgroups *cgroups = NULL;
+    struct nacre_box_group *group;
+    char path[256];
+
+    (void)state;
+    if (!hand_over("1"))
+        skip();
+    cgroups = open_tree("cpu memory pids\n"); /* what is above it is not used */
+    assert_true(is_divided());
+    group = take(cgroups, (struct nacre_box_limits){ .memory_bytes_max = MIB,
+                                                     .cpu_shares = 512 });
+    (void)snprintf(path, sizeof(path), "app/%s", group->name);
+    assert_true(scene_has(path));
+    nacre_box_group_put(cgroups, group);
+}
+
+/* A user's own systemd marks nothing. */
+static void a_scope_of_systemd_run_is_known_by_its_unit(void **state)
+{
+    static const struct {
+        const char *unit;
+        bool is_divided;
+    } rows[] = {
+        { "[Unit]\nDescription=x\n\n[Scope]\nDelegate=yes\n", true },
+        { "[Unit]\nDescription=Delegate=yes\n\n[Scope]\nDelegate=no\n", false },
+        { "", false },
+    };
+
+    (void)state;
+    if (geteuid() != 0) /* else, without systemd, all that is one's own is handed over */
+        skip();
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_box_cgroups *cgroups;
+
+        assert_int_equal(scene_clear(state), 0);
+        scene_shell("mkdir -p systemd/transient user@7.service/app");
+        scene_shell("ln -s user@7.service/app");
+        scene_file("app/cgroup.controllers", "cpu memory pids\n");
+        scene_file("systemd/transient/app", rows[i].unit);
+        own = "0::/user@7.service/app\n";
+        assert_int_equal(setenv("XDG_RUNTIME_DIR", scene_top, 1), 0);
+        cgroups = open_tree("pids\n");
+        assert_int_equal(is_divided(), rows[i].is_divided);
+        assert_int_equal(nacre_box_cgroups_has(cgroups, NACRE_BOX_MEMORY),
+                         rows[i].is_divided);
+        nacre_box_cgroups_free(cgroups);
+        own = "0::/app\n";
+        (void)unsetenv("XDG_RUNTIME_DIR");
+    }
+}
+
+/* Not marked, marked with a no, or full of others: then all stays as it was. */
+static void a_cgroup_that_is_not_ours_to_divide_stays_whole(void **state)
+{
+    static const struct {
+        const char *mark, *why;
+        bool is_crowded;
+    } rows[] = {
+        { "0", "", false },
+        { "1", "its own was delegated, but ", true },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_box_cgroups *cgroups;
+
+        assert_int_equal(scene_clear(state), 0);
+        if (!hand_over(rows[i].mark) || geteuid() != 0)
+            skip(); /* where there is no systemd, an ordinary user's own needs no mark */
+        is_crowded = rows[i].is_crowded;
+        cgroups = open_tree("pids\n");
+        assert_false(is_divided());
+        scene_shell("! ls app | grep nacre-");
+        assert_false(nacre_box_cgroups_has(cgroups, NACRE_BOX_MEMORY));
+        assert_true(nacre_box_cgroups_has(cgroups, NACRE_BOX_PIDS));
+        assert_non_null(strstr(nacre_box_cgroups_text(cgroups, NACRE_BOX_MEMORY),
+                               rows[i].why));
+        nacre_box_cgroups_free(cgroups);
+        is_crowded = false;
+    }
 }
 
 static void freezing_is_asked_for_and_waited_for(void **state)
@@ -292,6 +402,10 @@ int main(void)
         cmocka_unit_test_setup(counters_are_since_take, scene_clear),
         cmocka_unit_test_setup(a_group_that_would_mislead_is_not_used_again, scene_clear),
         cmocka_unit_test_setup(what_is_not_handed_down_is_missing, scene_clear),
+        cmocka_unit_test_setup(a_cgroup_that_was_handed_over_is_divided, scene_clear),
+        cmocka_unit_test_setup(a_scope_of_systemd_run_is_known_by_its_unit, scene_clear),
+        cmocka_unit_test_setup(a_cgroup_that_is_not_ours_to_divide_stays_whole,
+                               scene_clear),
         cmocka_unit_test_setup(freezing_is_asked_for_and_waited_for, scene_clear),
         cmocka_unit_test(shares_become_weights_as_engines_translate_them),
     };

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -121,7 +122,7 @@ static void make(const char *name)
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
-static void assert_place(const char *own, const char *expected)
+static bool has_place(const char *own, const char *expected)
 {
     char cgroups[128], mounts[256], path[256];
     struct nacre_cgroup_place place;
@@ -131,8 +132,50 @@ static void assert_place(const char *own, const char *expected)
     (void)snprintf(path, sizeof(path), "%s%s", tree, expected ? expected : "");
     nacre_cgroup_place_find(&(struct nacre_cgroup_tables){ cgroups, mounts }, "cpu",
                             &place);
-    assert_string_equal(place.path, expected ? path : "");
-    assert_int_equal(place.version, expected ? NACRE_CGROUP_V2 : NACRE_CGROUP_NONE);
+    return strcmp(place.path, expected ? path : "") == 0 &&
+           place.version == (expected ? NACRE_CGROUP_V2 : NACRE_CGROUP_NONE);
+}
+
+static void assert_place(const char *own, const char *expected)
+{
+    assert_true(has_place(own, expected));
+}
+
+static int look_as_nobody(void *data)
+{
+    (void)data;
+    CHILD_CHECK(setgroups(0, NULL) == 0 && setgid(65534) == 0 && setuid(65534) == 0);
+    CHILD_CHECK(has_place("/user/app/shell", "/user/app"));
+    CHILD_CHECK(has_place("/user", "")); /* where nothing is ours, a probe says why */
+    put("user/app/cgroup.subtree_control", "pids\n");
+    CHILD_CHECK(has_place("/user/app/shell", NULL));
+    return 0;
+}
+
+static void in_v2_what_belongs_to_somebody_else_is_no_place(void **state)
+{
+    char command[128];
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    assert_non_null(mkdtemp(tree));
+    make("user");
+    make("user/app");
+    make("user/app/shell");
+    put("cgroup.subtree_control", "cpu memory pids\n");
+    put("user/cgroup.subtree_control", "memory pids\n");
+    put("user/app/cgroup.subtree_control", "cpu\n");
+    put("user/app/shell/cgroup.subtree_control", "\n");
+    assert_place("/user/app/shell", "/user/app");
+    (void)snprintf(command, sizeof(command),
+                   "cd %s && chmod -R a+rX . && chown -R 65534 user/app", tree);
+    assert_int_equal(system(command), 0);
+    assert_exited(in_child(look_as_nobody, NULL), 0);
+    assert_place("/user/app/shell", "");
+    (void)snprintf(command, sizeof(command), "rm -r %s", tree);
+    assert_int_equal(system(command), 0);
+    (void)snprintf(tree, sizeof(tree), "/tmp/nacre-cgroup-XXXXXX");
 }
 
 static void in_v2_a_worker_moves_only_where_it_leaves_no_limit_behind(void **state)
@@ -393,7 +436,7 @@ static void a_cgroup_holds_the_process_and_goes_with_it(void **state)
     (void)snprintf(path, sizeof(path), "%s/%s/%s", place.path, group.name,
                    place.version == NACRE_CGROUP_V2 ? "cpu.weight" : "cpu.shares");
     read_text(path, text, sizeof(text));
-    assert_string_equal(text, place.version == NACRE_CGROUP_V2 ? "157\n" : "4096\n");
+    assert_string_equal(text, place.version == NACRE_CGROUP_V2 ? "303\n" : "4096\n");
     stop(pid);
     nacre_cpu_share_release(share, &group);
     assert_int_equal(groups_at(place.path, prefix), 0);
@@ -494,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_place_is_our_own_cgroup_or_none),
         cmocka_unit_test(a_line_too_long_to_be_a_cgroups_is_passed_over),
+        cmocka_unit_test(in_v2_what_belongs_to_somebody_else_is_no_place),
         cmocka_unit_test(in_v2_a_worker_moves_only_where_it_leaves_no_limit_behind),
         cmocka_unit_test(nice_is_the_nearest_and_goes_down_only),
         cmocka_unit_test(shares_out_of_range_are_refused),

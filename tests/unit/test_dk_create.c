@@ -140,6 +140,14 @@ static void with_numbers(struct nacre_plan *plan, struct dk_order *order)
     plan->container.cpuset = scratch;
     order->layer_bytes_max = 12345;
 }
+static void with_operations(struct nacre_plan *plan, struct dk_order *order)
+{
+    static const struct dk_io io = { { { 254, 0, "/dev/vda" }, { 254, 16, "/dev/vdb" } },
+                                     2 };
+
+    plan->container.disk_iops = 40;
+    order->io = &io;
+}
 static void with_masks(struct nacre_plan *plan, struct dk_order *order)
 {
     (void)plan;
@@ -200,6 +208,11 @@ static const struct {
     { with_numbers, "MemoryReservation", "7" },
     { with_numbers, "NanoCpus", "1500000000" },
     { with_numbers, "BlkioWeight", "300" },
+    { with_numbers, "BlkioDeviceReadIOps", NULL },
+    { with_operations, "BlkioDeviceReadIOps",
+      "[{\"Path\":\"/dev/vda\",\"Rate\":40},{\"Path\":\"/dev/vdb\",\"Rate\":40}]" },
+    { with_operations, "BlkioDeviceWriteIOps",
+      "[{\"Path\":\"/dev/vda\",\"Rate\":40},{\"Path\":\"/dev/vdb\",\"Rate\":40}]" },
     { with_numbers, "CpusetCpus", "\"/scratch\"" },
     { with_numbers, "StorageOpt", "{\"size\":\"12345\"}" },
     { with_masks, "MaskedPaths", "[\"/sys/class\"]" },

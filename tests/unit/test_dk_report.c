@@ -75,8 +75,12 @@ static const char *const of_v2[] = {
     GROUP "memory.swap.max -=67108864",
     GROUP "memory.low -=33554432",
     GROUP "pids.max -=" PIDS,
+    GROUP "cpu.weight -=20 59",
     GROUP "cpu.max -=150000 100000",
     GROUP "cpuset.cpus -=0-1",
+    GROUP "io.max -=254:0 rbps=max wbps=max riops=40 wiops=40\n"
+          "254:16 rbps=max wbps=max riops=40 wiops=40",
+    GROUP "io.bfq.weight -=default 300",
 };
 
 static void must_have(const struct dk_report *report, const char *planned)
@@ -124,11 +128,14 @@ static void check(bool is_cgroup2, const char *const *rows, size_t count)
     };
     const struct dk_parts parts = {
         .site = &site, .plan = &plan, .user = { 1000, 1001 }, .kernel = DK_KERNEL_HOSTS,
+        .io = { { { 254, 0, "/dev/vda" }, { 254, 16, "/dev/vdb" } }, 2 },
         .binds = { .items = binds, .count = NACRE_COUNT(binds) },
     };
     NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
     struct nacre_error err;
 
+    plan.container.disk_iops = is_cgroup2 ? 40 : 0;
+    plan.container.disk_io_weight = is_cgroup2 ? 300 : 0;
     assert_int_equal(dk_report_make(&parts, &report, &err), NACRE_OK);
     for (size_t i = 0; i < NACRE_COUNT(common); i++)
         must_have(&report, common[i]);
