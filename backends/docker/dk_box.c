@@ -149,18 +149,27 @@ static void told_clear(struct told *told)
     nt_door_names_clear(&told->names);
 }
 
-/* Where the kernel of these parts counts its kills for memory. */
-static const char *oom_file(const struct dk_parts *parts)
+/* Where the kernel of these parts counts kills for memory, and forks that it refused. */
+static void set_counters(const struct dk_parts *parts, struct init_config *config)
 {
+    bool is_v2 = parts->site->is_cgroup2;
+
     switch (parts->kernel) {
-    case DK_KERNEL_GVISOR: return "";
-    case DK_KERNEL_MACHINE: return MACHINE_OOM_FILE;
+    case DK_KERNEL_GVISOR:
+        config->oom_file = config->forks_file = "";
+        return;
+    case DK_KERNEL_MACHINE:
+        config->oom_file = MACHINE_OOM_FILE;
+        config->forks_file = MACHINE_FORKS_FILE;
+        return;
     case DK_KERNEL_HOSTS:
     case DK_KERNEL_KATA:
         break;
     }
-    return parts->site->is_cgroup2 ? "/sys/fs/cgroup/memory.events"
-                                   : "/sys/fs/cgroup/memory/memory.oom_control";
+    config->oom_file = is_v2 ? "/sys/fs/cgroup/memory.events"
+                             : "/sys/fs/cgroup/memory/memory.oom_control";
+    config->forks_file = is_v2 ? "/sys/fs/cgroup/pids.events"
+                               : "/sys/fs/cgroup/pids/pids.events";
 }
 
 static enum nacre_status tell(const struct dk_parts *parts, const struct dk_report *report,
@@ -191,7 +200,6 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
         .capabilities_kept = dk_parts_capabilities(parts),
         .weighed_apart = dk_site_says(parts->site, "CPUShares"),
         .landlock_none = true,
-        .oom_file = oom_file(parts),
         .filter = told->filter->code,
         .filter_bytes = told->filter->count * sizeof(told->filter->code[0]),
         .masks = told->masks,
@@ -202,6 +210,7 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
         .questions = report->questions,
         .question_count = report->question_count,
     };
+    set_counters(parts, &told->config);
     return status;
 }
 

@@ -88,6 +88,7 @@ void nt_result_usage(const struct init_exit *exit, struct nacre_result *result)
     result->usage.cpu_ns = us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
     result->usage.memory_bytes_peak = exit->memory_bytes_peak;
     result->usage.memory_refused = exit->oom_kills > 0;
+    result->usage.processes_refused = exit->forks_refused > 0;
 }
 
 static const char *error_words(uint64_t number)
