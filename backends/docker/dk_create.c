@@ -10,7 +10,6 @@
 
 #define FILES_BYTES (8 << 20) /* of a run's own; each is far smaller */
 #define FILES_MAX 128
-#define SHM_BYTES (64 << 20)
 /* When the machine is short of memory, a guest goes before what people work with. */
 #define OOM_SCORE_ADJ 500
 
@@ -152,26 +151,33 @@ static const char *files_option(const struct dk_order *order, uint64_t files,
     return ret_option;
 }
 
-/* Private directories live and die with the container, and share what they may hold. */
-static void private_tmpfs(const struct dk_order *order, const struct nacre_mount *mount,
-                          struct dk_tmpfs *tmpfs)
+uint64_t dk_create_private_count(const struct nacre_plan *plan)
 {
-    const struct nacre_plan *plan = order->plan;
-    char files[FILES_OPTION];
-    uint64_t count = 0;
+    uint64_t count = plan->container.own_tmp;
 
     for (uint32_t i = 0; i < plan->mount_count; i++)
         count += plan->mounts[i].host == NULL;
+    return count;
+}
+
+/* Private directories live and die with the container, and share what they may hold. */
+static void private_tmpfs(const struct dk_order *order, const char *path, bool writable,
+                          struct dk_tmpfs *tmpfs)
+{
+    const struct nacre_limits *limits = &order->plan->limits;
+    uint64_t count = dk_create_private_count(order->plan);
+    char files[FILES_OPTION];
+
     *tmpfs = (struct dk_tmpfs){
-        .writable = mount->writable,
-        .bytes_max = plan->limits.scratch_bytes_max / count,
-        .files_max = plan->limits.scratch_files_max / count,
+        .writable = writable,
+        .bytes_max = limits->scratch_bytes_max / count,
+        .files_max = limits->scratch_files_max / count,
     };
-    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", mount->guest);
+    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);
     (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
                    "%s,exec,nosuid,nodev,size=%" PRIu64 "%s,uid=%" PRIu32
                    ",gid=%" PRIu32 ",mode=700",
-                   mount->writable ? "rw" : "ro", tmpfs->bytes_max,
+                   writable ? "rw" : "ro", tmpfs->bytes_max,
                    files_option(order, tmpfs->files_max, files), order->uid, order->gid);
 }
 
@@ -218,9 +224,14 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
         }
     for (uint32_t i = 0; i < order->plan->mount_count; i++)
         if (!order->plan->mounts[i].host && n-- == 0) {
-            private_tmpfs(order, &order->plan->mounts[i], ret_tmpfs);
+            private_tmpfs(order, order->plan->mounts[i].guest,
+                          order->plan->mounts[i].writable, ret_tmpfs);
             return true;
         }
+    if (order->plan->container.own_tmp && n-- == 0) {
+        private_tmpfs(order, "/tmp", true, ret_tmpfs);
+        return true;
+    }
     for (size_t i = 0; i < NACRE_COUNT(files); i++)
         if (files[i].wanted && n-- == 0) {
             files_tmpfs(order, files[i].path, ret_tmpfs);
@@ -403,7 +414,7 @@ static json_t *host_config(const struct dk_order *order)
         "ReadonlyRootfs", container->read_only_root, "CapDrop", "ALL", "NetworkMode",
         "none", "LogConfig", "Type", "none", "Config", "AutoRemove", 1, "Init", 0,
         "IpcMode", "private", "CgroupnsMode", "private", "Privileged", 0, "ShmSize",
-        SHM_BYTES, "OomScoreAdj", OOM_SCORE_ADJ, "OomKillDisable", 0, "RestartPolicy",
+        DK_SHM_BYTES, "OomScoreAdj", OOM_SCORE_ADJ, "OomKillDisable", 0, "RestartPolicy",
         "Name", "no");
 
     if (host && (!order->runtime || set(host, "Runtime", json_string(order->runtime))) &&

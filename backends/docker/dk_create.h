@@ -61,6 +61,10 @@ struct dk_tmpfs {
     bool writable;
     uint64_t bytes_max, files_max; /* 0: not said */
 };
+#define DK_SHM_BYTES (64 << 20) /* of /dev/shm */
+
+/* Private directories, which share scratch_bytes_max and scratch_files_max evenly. */
+uint64_t dk_create_private_count(const struct nacre_plan *plan);
 /* The Nth tmpfs of an order; false: there are fewer.  One at whose place something is
  * bound is skipped, with an empty path. */
 bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs);

@@ -165,7 +165,7 @@ static size_t most_mounts(const struct dk_parts *inside)
 {
     const struct nacre_plan *plan = inside->plan;
     size_t count = MOUNTS_MORE + inside->binds.count + plan->mount_count +
-                   plan->denied_root_count;
+                   plan->denied_root_count + plan->container.own_tmp;
 
     for (size_t i = 0; plan->container.tmpfs && plan->container.tmpfs[i]; i++)
         count++;

@@ -212,6 +212,7 @@ struct nacre_container {
     char *cpuset;           /* or NULL */
     char **tmpfs, **keep_capabilities, **blocked_syscalls, **environment, **ulimits;
                             /* NULL-terminated; never NULL at its levels */
+    bool own_tmp;           /* nothing asks for /tmp: one more private directory is there */
     bool read_only_root;
     bool user_namespaces;   /* a browser's own sandbox needs them; no policy can ask */
     uint64_t memory_swap_bytes;      /* memory and swap together; equal to memory unless
