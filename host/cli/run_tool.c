@@ -30,9 +30,7 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                         .help = "the guest's input (default: this command's own)" },
     [RUN_OPT_DIRECTORY] = { "--directory", .kind = CLI_TEXT, .value = "DIR",
                             .help = "where a command starts (default: /workspace)" },
-    [RUN_OPT_IMAGE] = { "--image", .kind = CLI_TEXT, .value = "IMAGE",
-                        .help = "of a container (default: the policy's, or "
-                                "nacre-sandbox)" },
+    [RUN_OPT_IMAGE] = CLI_OPTION_IMAGE,
     [RUN_OPT_TIMEOUT] = { "--timeout-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
                           .max = 604800000,
                           .help = "wall time, with compilation; at most the policy's" },
