@@ -178,6 +178,7 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
     const struct dk_binds *binds = &parts->binds;
     char *const *blocked = parts->plan->container.blocked_syscalls;
     bool gvisor = parts->kernel == DK_KERNEL_GVISOR;
+    bool once = dk_create_is_once(parts->plan);
     size_t blocked_count = 0;
     enum nacre_status status = NACRE_OK;
 
@@ -196,7 +197,8 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
         status = nt_door_names_make(parts->plan, &told->names, err);
     told->config = (struct init_config){
         .beat_ms_max = BEAT_MS_MAX,
-        .commands_max = gvisor ? 1 : COMMANDS_MAX, /* see take_turn() */
+        .once = once,
+        .commands_max = gvisor || once ? 1 : COMMANDS_MAX, /* see take_turn() */
         .capabilities_kept = dk_parts_capabilities(parts),
         .weighed_apart = dk_site_says(parts->site, "CPUShares"),
         .landlock_none = true,

@@ -151,21 +151,12 @@ static const char *files_option(const struct dk_order *order, uint64_t files,
     return ret_option;
 }
 
-uint64_t dk_create_private_count(const struct nacre_plan *plan)
-{
-    uint64_t count = plan->container.own_tmp;
-
-    for (uint32_t i = 0; i < plan->mount_count; i++)
-        count += plan->mounts[i].host == NULL;
-    return count;
-}
-
 /* Private directories live and die with the container, and share what they may hold. */
 static void private_tmpfs(const struct dk_order *order, const char *path, bool writable,
                           struct dk_tmpfs *tmpfs)
 {
     const struct nacre_limits *limits = &order->plan->limits;
-    uint64_t count = dk_create_private_count(order->plan);
+    uint64_t count = nacre_plan_private_count(order->plan);
     char files[FILES_OPTION];
 
     *tmpfs = (struct dk_tmpfs){
@@ -209,6 +200,8 @@ static void files_tmpfs(const struct dk_order *order, const char *path,
 bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs)
 {
     char *const *items = order->plan->container.tmpfs;
+    const struct nacre_mount *mount;
+    char way[NACRE_PATH_MAX];
     const struct {
         bool wanted;
         const char *path;
@@ -232,6 +225,12 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
         private_tmpfs(order, "/tmp", true, ret_tmpfs);
         return true;
     }
+    if (nacre_plan_way(order->plan, n, &mount, way)) {
+        private_tmpfs(order, way, mount->writable, ret_tmpfs);
+        return true;
+    }
+    for (size_t ways = 0; nacre_plan_way(order->plan, ways, &mount, way); ways++)
+        n--;
     for (size_t i = 0; i < NACRE_COUNT(files); i++)
         if (files[i].wanted && n-- == 0) {
             files_tmpfs(order, files[i].path, ret_tmpfs);
@@ -254,6 +253,17 @@ static json_t *tmpfs(const struct dk_order *order)
 }
 
 /* ---- limits ---- */
+
+bool dk_create_is_once(const struct nacre_plan *plan)
+{
+    return plan->level == NACRE_LEVEL_CONTAINER && plan->scope == NACRE_SCOPE_RUN &&
+           plan->runtime != NACRE_RUNTIME_GVISOR;
+}
+
+uint64_t dk_create_processes_ours(const struct nacre_plan *plan)
+{
+    return dk_create_is_once(plan) ? 1 : 2;
+}
 
 bool dk_create_ulimit(const struct nacre_plan *plan, size_t n,
                       struct dk_ulimit *ret_ulimit)
@@ -352,7 +362,7 @@ static bool set_limits(json_t *host, const struct nacre_plan *plan)
            set_number(host, "CpuShares", plan->limits.cpu_shares) &&
            set_number(host, "NanoCpus", container->cpus_nano) &&
            set_number(host, "PidsLimit",
-                      processes ? processes + DK_PROCESSES_OURS : 0) &&
+                      processes ? processes + dk_create_processes_ours(plan) : 0) &&
            set_number(host, "BlkioWeight", container->disk_io_weight) &&
            (!container->cpuset ||
             set(host, "CpusetCpus", json_string(container->cpuset))) &&

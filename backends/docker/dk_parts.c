@@ -91,7 +91,7 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
     struct nacre_plan *plan = parts->plan;
     uint64_t disk = plan->container.disk_bytes, sum = 0;
     struct dk_order order = { .plan = plan };
-    bool has_private = dk_create_private_count(plan) > 0, has_own = false;
+    bool has_private = nacre_plan_private_count(plan) > 0, has_own = false;
     struct dk_tmpfs tmpfs;
 
     if (disk == 0)

@@ -202,7 +202,7 @@ static void cgroups(struct dk_making *making, const struct dk_parts *parts)
     if (plan->limits.processes_max && !making->gvisor)
         expect_number(making, "the limit on processes",
                       v2 ? "pids.max" : "pids/pids.max",
-                      plan->limits.processes_max + DK_PROCESSES_OURS);
+                      plan->limits.processes_max + dk_create_processes_ours(plan));
     if (making->kernel == DK_KERNEL_MACHINE) /* the rest is around it */
         return;
     if (plan->limits.cpu_shares && !v2) /* runtimes translate it to v2's in several ways */

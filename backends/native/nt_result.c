@@ -98,6 +98,22 @@ static const char *error_words(uint64_t number)
     return words && number > 0 ? words : "an unknown error";
 }
 
+/* A name like ./prog depends on where the command starts, which nobody may have said. */
+static enum nacre_status fail_not_found(const struct init_start *start, const char *shown,
+                                        struct nacre_error *err)
+{
+    const char *name = start->arguments[0];
+    bool depends = name[0] != '/' && strchr(name, '/');
+    char from[NACRE_SHOWN];
+
+    return nacre_fail(err, NACRE_ERR_NOT_FOUND,
+                      "%s: there is no such program here, or the interpreter that it "
+                      "names is not there%s%s%s",
+                      shown, depends ? "; the command starts in " : "",
+                      depends ? nacre_text_shown(from, start->directory) : "",
+                      depends ? ": --workspace or --directory says where" : "");
+}
+
 enum nacre_status nt_result_refused(const struct nt_run *run,
                                     const struct init_start *start, bool *ret_spent,
                                     struct nacre_error *err)
@@ -110,12 +126,9 @@ enum nacre_status nt_result_refused(const struct nt_run *run,
     case INIT_REFUSAL_EXEC:
         (void)nacre_text_shown(shown, start->arguments[0]);
         if (run->refusal_errno == ENOENT)
-            return nacre_fail(err, NACRE_ERR_NOT_FOUND,
-                              "%s: there is no such program in the sandbox, or the "
-                              "interpreter that it names is not there",
-                              shown);
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%s can't be executed in the sandbox: %s", shown, why);
+            return fail_not_found(start, shown, err);
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%s can't be executed: %s", shown,
+                          why);
     case INIT_REFUSAL_DIRECTORY:
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
                           "the command can't start in %s: %s",

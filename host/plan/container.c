@@ -308,7 +308,6 @@ static void lists(struct draft *draft)
                                    .verdict = NACRE_VERDICT_NOTE };
     bool root = rules->user.text && strncmp(rules->user.text, "0", 1) == 0;
 
-    plan->own_tmp = nacre_draft_has_own_tmp(draft);
     list(draft, &nacre_container_tmpfs, &rules->tmpfs, &plan->tmpfs);
     list(draft, &nacre_container_capabilities, &rules->keep_capabilities,
          &plan->keep_capabilities);

@@ -372,6 +372,7 @@ static void require_files(struct draft *draft)
 {
     struct nacre_plan *plan = draft->plan;
 
+    plan->container.own_tmp = nacre_draft_has_own_tmp(draft);
     plan->strict_binds = draft->policy->filesystem.strict_binds;
     for (uint32_t i = 0; i < plan->mount_count; i++)
         plan->full_tree |= draft->policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&

@@ -99,22 +99,14 @@ static void fuel(struct draft *draft)
     nacre_draft_add(draft, &decision);
 }
 
-static uint64_t private_count(const struct draft *draft)
-{
-    uint64_t count = nacre_draft_has_own_tmp(draft);
-
-    for (uint32_t i = 0; i < draft->plan->mount_count; i++)
-        count += !draft->plan->mounts[i].host;
-    /* The one of level process is a directory of the same tmpfs. */
-    return count > 0 ? count : draft->policy->level == NACRE_LEVEL_PROCESS;
-}
-
 static void scratch(struct draft *draft)
 {
     const struct walls *walls = draft->walls;
     struct nacre_decision decision = { .rule = "scratch",
                                        .verdict = NACRE_VERDICT_LIMIT };
-    uint64_t count = private_count(draft);
+    /* At level process there is /tmp at least, in the same tmpfs as any other. */
+    bool process = draft->policy->level == NACRE_LEVEL_PROCESS;
+    uint64_t count = nacre_plan_private_count(draft->plan) + process;
     uint64_t parts = walls->scratch_in_parts && count > 0 ? count : 1;
     char files[64];
 
