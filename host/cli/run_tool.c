@@ -453,6 +453,7 @@ static enum nacre_status run_it(const struct cli_args *args,
     catch_signal(SIGHUP);
     status = nacre_run(run->engine, run->policy, run->tool, &run->request.request,
                        &run->result, err);
+    nacre_session_hold_settle(run->session.hold, status, run->result);
     if (status == NACRE_ERR_NOT_RUNNABLE && run->request.request.invoke)
         status = fail_invoke(run->tool, operands->module, err);
     release_signal(SIGINT);
