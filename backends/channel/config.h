@@ -33,10 +33,11 @@ struct init_mask {
  * Questions are answered by a process under the walls of a command: "file PATH" by what
  * the file says (at most 256 KiB; /proc/self is that process), "stat PATH" by
  * "device inode mode uid gid fstype flags bytes inodes" (decimal, mode octal, flags of
- * statvfs, sizes of the filesystem), or by "error NAME" (ENOENT ...).  "limits" is
- * answered as /proc/self/limits would be and "privileges" by the lines NoNewPrivs and
- * CapAmb of /proc/self/status, both by asking the kernel itself: not every kernel has
- * them in those files.
+ * statvfs, sizes of the filesystem), "list PATH" by the names in the directory, a line
+ * each, or any of them by "error NAME" (ENOENT ...).  "limits" is answered as
+ * /proc/self/limits would be and "privileges" by the lines NoNewPrivs and CapAmb of
+ * /proc/self/status, both by asking the kernel itself: not every kernel has them in those
+ * files.
  */
 struct init_config {
     uint64_t beat_ms_max; /* without a BEAT for so long every command is killed; a START

@@ -14,31 +14,32 @@ static uint64_t attributes(uint64_t flags)
            (flags & SPEC_NO_EXEC ? MOUNT_ATTR_NOEXEC : 0);
 }
 
-int tree_clone(int fd, uint64_t flags)
+static int clone_at(int fd, const char *path, uint64_t flags)
 {
     const struct mount_attr attr = { .attr_set = attributes(flags),
                                      .propagation = MS_PRIVATE };
     NACRE_AUTO(nacre_fd_guard) int tree =
-        api_open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
-                                  AT_RECURSIVE);
+        api_open_tree(fd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
+                                    AT_RECURSIVE);
 
     if (tree < 0 || api_mount_setattr(tree, &attr) != 0)
         return -1;
     return nacre_fd_take(&tree);
 }
 
+int tree_clone(int fd, uint64_t flags)
+{
+    return clone_at(fd, "", flags);
+}
+
 static int open_one(const struct spec_op *op, const int *fds, size_t fd_count)
 {
-    NACRE_AUTO(nacre_fd_guard) int opened = -1;
-
-    if (op->fd != SPEC_NO_FD && op->fd >= fd_count) {
-        errno = EBADF;
-        return -1;
-    }
-    if (op->fd != SPEC_NO_FD)
+    if (op->fd == SPEC_NO_FD)
+        return clone_at(AT_FDCWD, op->text, op->flags);
+    if (op->fd < fd_count)
         return tree_clone(fds[op->fd], op->flags);
-    opened = open(op->text, O_PATH | O_CLOEXEC);
-    return opened < 0 ? -1 : tree_clone(opened, op->flags);
+    errno = EBADF;
+    return -1;
 }
 
 bool trees_open(struct unpack *ops, uint64_t op_count, const int *fds, size_t fd_count,

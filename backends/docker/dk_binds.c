@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "nacre/path.h"
+#include "nacre/text.h"
 #include "binds.h"
 
 #define BINDS_MAX 4096
@@ -62,32 +63,57 @@ static char *keep(struct dk_binds *binds, const char *text)
     return copy;
 }
 
+/* Texts of `bind` are copied. */
+static enum nacre_status append(struct dk_binds *binds, const struct dk_bind *bind,
+                                struct nacre_error *err)
+{
+    struct dk_bind *item;
+
+    if (!grow(binds))
+        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d mounts and denied paths",
+                          BINDS_MAX);
+    item = &binds->items[binds->count];
+    *item = *bind;
+    item->source = keep(binds, bind->source);
+    item->target = keep(binds, bind->target);
+    if (!item->source || !item->target)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "mounts");
+    binds->count++;
+    return NACRE_OK;
+}
+
 static enum nacre_status add(struct dk_binds *binds, const char *source,
                              const char *target, bool writable, int fd,
                              struct nacre_error *err)
 {
-    struct dk_bind *bind;
     struct stat info;
 
     if (fstat(fd, &info) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "a mount's directory can't be looked at");
-    if (!grow(binds))
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d mounts and denied paths",
-                          BINDS_MAX);
-    bind = &binds->items[binds->count];
-    *bind = (struct dk_bind){
-        .source = keep(binds, source),
-        .target = keep(binds, target),
-        .writable = writable,
-        .is_dir = S_ISDIR(info.st_mode),
-        .device = info.st_dev,
-        .inode = info.st_ino,
-        .fd = -1,
-    };
-    if (!bind->source || !bind->target)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "mounts");
-    binds->count++;
-    return NACRE_OK;
+    return append(binds,
+                  &(struct dk_bind){ .source = source, .target = target,
+                                     .writable = writable,
+                                     .is_dir = S_ISDIR(info.st_mode),
+                                     .device = info.st_dev, .inode = info.st_ino,
+                                     .fd = -1 },
+                  err);
+}
+
+static enum nacre_status add_volume(struct dk_binds *binds, const char *name,
+                                    const char *target, struct nacre_error *err)
+{
+    return append(binds,
+                  &(struct dk_bind){ .source = name, .target = target, .is_dir = true,
+                                     .volume = true, .fd = -1 },
+                  err);
+}
+
+bool dk_binds_has_host(const struct dk_binds *binds)
+{
+    for (size_t i = 0; i < binds->count; i++)
+        if (!binds->items[i].volume)
+            return true;
+    return false;
 }
 
 static enum nacre_status name_of(int fd, char ret_path[NACRE_PATH_MAX],
@@ -123,21 +149,39 @@ static enum nacre_status add_mount(struct dk_binds *binds,
     return status;
 }
 
-static enum nacre_status add_cover(struct dk_binds *binds, const struct nt_covers *covers,
+/* A volume is a directory, and nothing else can cover a file. */
+static enum nacre_status refuse_file(const char *target, struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN];
+
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "the denied path %s is a file, and can't be covered in an engine "
+                      "that does not see nacre's files: deny its directory, or run "
+                      "nacre where the engine is", nacre_text_shown(shown, target));
+}
+
+static enum nacre_status add_cover(struct dk_binds *binds,
+                                   const struct dk_binds_input *input,
                                    const char *target, bool is_dir,
                                    struct nacre_error *err)
 {
-    enum nacre_status status =
-        add(binds, is_dir ? covers->dir_path : covers->file_path, target, false,
-            is_dir ? covers->dir_fd : covers->file_fd, err);
+    const struct nt_covers *covers = input->covers;
+    enum nacre_status status;
 
+    if (input->carried)
+        status = is_dir ? add_volume(binds, input->carried->cover, target, err)
+                        : refuse_file(target, err);
+    else
+        status = add(binds, is_dir ? covers->dir_path : covers->file_path, target, false,
+                     is_dir ? covers->dir_fd : covers->file_fd, err);
     if (status == NACRE_OK)
         binds->covered[binds->covered_count++] =
             (char *)binds->items[binds->count - 1].target;
     return status;
 }
 
-static enum nacre_status add_mask(struct dk_binds *binds, const struct nt_covers *covers,
+static enum nacre_status add_mask(struct dk_binds *binds,
+                                  const struct dk_binds_input *input,
                                   const struct nt_mask *mask, struct nacre_error *err)
 {
     const struct nacre_mount *mount = binds->mounts->items[mask->mount].mount;
@@ -147,7 +191,7 @@ static enum nacre_status add_mask(struct dk_binds *binds, const struct nt_covers
     if (status != NACRE_OK)
         return status;
     if (mask->kind != NT_MASK_SELF)
-        return add_cover(binds, covers, target, mask->kind == NT_MASK_COVER_DIR, err);
+        return add_cover(binds, input, target, mask->kind == NT_MASK_COVER_DIR, err);
     status = name_of(mask->fd, source, err);
     if (status == NACRE_OK)
         status = add(binds, source, target, mount->writable, mask->fd, err);
@@ -159,7 +203,7 @@ static enum nacre_status add_mask(struct dk_binds *binds, const struct nt_covers
 /* A private directory is empty when the container starts, but for the way to a denied
  * name (dk_create.c), which is covered as a directory: nobody can say what it would be. */
 static enum nacre_status cover_private(struct dk_binds *binds,
-                                       const struct nt_covers *covers,
+                                       const struct dk_binds_input *input,
                                        const struct nacre_open_mount *open,
                                        struct nacre_error *err)
 {
@@ -172,7 +216,7 @@ static enum nacre_status cover_private(struct dk_binds *binds,
             continue;
         status = join(open->mount->guest, open->mount->denied[i], target, err);
         if (status == NACRE_OK)
-            status = add_cover(binds, covers, target, true, err);
+            status = add_cover(binds, input, target, true, err);
     }
     return status;
 }
@@ -259,7 +303,7 @@ static enum nacre_status cover_image(struct dk_binds *binds,
 
         if ((kind != DK_KIND_FILE && kind != DK_KIND_DIR) || is_below_cover(input, path))
             continue;
-        status = add_cover(binds, input->covers, path, kind == DK_KIND_DIR, err);
+        status = add_cover(binds, input, path, kind == DK_KIND_DIR, err);
         if (status == NACRE_OK)
             binds->items[binds->count - 1].in_image = true;
     }
@@ -284,12 +328,12 @@ static enum nacre_status fill(const struct dk_binds_input *input, struct dk_bind
         if (binds->mounts->items[i].fd >= 0)
             status = add_mount(binds, &binds->mounts->items[i], err);
         else
-            status = cover_private(binds, input->covers, &binds->mounts->items[i], err);
+            status = cover_private(binds, input, &binds->mounts->items[i], err);
     if (status != NACRE_OK)
         return status;
     masks = nt_masks_items(binds->masks, &mask_count);
     for (size_t i = 0; i < mask_count && status == NACRE_OK; i++)
-        status = add_mask(binds, input->covers, &masks[i], err);
+        status = add_mask(binds, input, &masks[i], err);
     return status == NACRE_OK ? cover_image(binds, input, err) : status;
 }
 
@@ -316,7 +360,9 @@ enum nacre_status dk_binds_open(const struct dk_binds_input *input,
         return nacre_fail(err, NACRE_ERR_MEMORY, "mounts");
     status = fill(input, &binds, err);
     if (status == NACRE_OK)
-        status = add_own(&binds, &init, err);
+        status = input->carried
+                     ? add_volume(&binds, input->carried->init, init.target, err)
+                     : add_own(&binds, &init, err);
     for (size_t i = 0; i < input->extra_count && status == NACRE_OK; i++)
         status = add_own(&binds, &input->extra[i], err);
     if (status != NACRE_OK)

@@ -1,6 +1,7 @@
 #ifndef DK_BINDS_H
 #define DK_BINDS_H
 
+#include "dk_carrier.h"
 #include "dk_create.h"
 #include "dk_known.h"
 #include "mounts.h"
@@ -35,6 +36,7 @@ struct dk_binds_input {
     const char *state_dir;
     const struct nt_covers *covers;
     const char *init_path, *init_target; /* of the file with our init */
+    const struct dk_carried *carried; /* what the engine has instead of nacre's files */
     const char *image_id;
     struct dk_known *known; /* what of the plan's denied_root is there, and what not */
     uint32_t uid, gid;
@@ -47,6 +49,8 @@ struct dk_binds_input {
 NACRE_MUST_CHECK enum nacre_status dk_binds_open(const struct dk_binds_input *input,
                                                  struct dk_binds *ret_binds,
                                                  struct nacre_error *err);
+/* Is anything of the host's own in it? */
+bool dk_binds_has_host(const struct dk_binds *binds);
 void dk_binds_clear(struct dk_binds *binds); /* after the container is gone */
 
 /*

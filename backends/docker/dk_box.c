@@ -22,6 +22,7 @@
 #define REPORT_MS 20000
 #define BOOT_MS 60000 /* of a machine; an emulated one takes ten seconds */
 #define END_MS 30000
+#define STRIKE_MS 1000
 
 #define BEAT_MS_MAX 5000
 #define COMMANDS_MAX 64
@@ -71,8 +72,8 @@ static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
     box->started_s = nacre_clock_wall_ms() / 1000;
     status = dk_container_start(client, box->id, dk_within_ms(within_ms), err);
     if (status == NACRE_OK && dk_box_is_gvisor(box))
-        status = dk_group_open(client, box->id, box->parts.site->is_cgroup2, &box->group,
-                               err);
+        status = dk_group_open(client, box->id, box->parts.site->is_cgroup2,
+                               dk_within_ms(LOOK_MS), &box->group, err);
     if (status != NACRE_OK) {
         dk_stream_free(stream);
         return status;
@@ -121,8 +122,11 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
         (void)!dk_owner_clear_name(box->parts.site->owner, client, box->name,
                                    asked->scope_key ? asked->scope_key : "",
                                    dk_within_ms(END_MS), &ignored);
-    if (status != NACRE_OK && strstr(err->text, "bind source path does not exist"))
+    if (status != NACRE_OK && strstr(err->text, "bind source path does not exist")) {
+        if (strstr(err->text, box->parts.site->options->state_dir))
+            atomic_store(&box->parts.site->is_far, true);
         return nacre_fail_context(err, DK_ELSEWHERE);
+    }
     if (status != NACRE_OK)
         return status;
     memcpy(box->id, created.id, sizeof(box->id));
@@ -337,9 +341,25 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     return status == NACRE_OK ? meet(box, asked->caller.cancelled, ret_again, err) : status;
 }
 
+/* Without the engine, where that is permitted and it is on this machine.  If it fails, the
+ * engine does it. */
+static void strike(const struct dk_box *box)
+{
+    NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;
+    const struct dk_site *site = box->parts.site;
+    uint64_t deadline_ns = dk_within_ms(STRIKE_MS);
+    struct nacre_error ignored;
+
+    if (geteuid() == 0 && box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far &&
+        dk_group_open(site->client, box->id, site->is_cgroup2, deadline_ns, &group,
+                      &ignored) == NACRE_OK)
+        (void)dk_group_kill(group, box->id, deadline_ns);
+}
+
 /* The channels first, then the container: a stream that nobody reads blocks the engine. */
 static void end(struct dk_box *box)
 {
+    bool resists = box->id[0] && box->box && nt_box_is_spent(box->box);
     struct nacre_error ignored;
 
     dk_vm_free(box->vm);
@@ -348,29 +368,26 @@ static void end(struct dk_box *box)
     box->box = NULL;
     dk_group_free(box->group);
     box->group = NULL;
+    if (resists)
+        strike(box);
     if (box->id[0]) /* what can't be removed now is found by its labels later */
         (void)!dk_container_remove(box->parts.site->client, box->id, dk_within_ms(END_MS),
                                    &ignored);
     box->id[0] = '\0';
 }
 
-enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *order,
-                              struct dk_box **ret_box, struct nacre_error *err)
+static enum nacre_status try(struct dk_site *site, const struct dk_box_order *order,
+                             struct dk_box *box, struct nacre_error *err)
 {
-    NACRE_AUTO(dk_box_guard) struct dk_box *box = calloc(1, sizeof(*box));
     const struct dk_parts_input input = { .site = site, .plan = order->plan,
                                           .extra = order->extra,
                                           .extra_count = order->extra_count,
                                           .kvm = order->kvm,
                                           .setup = order->setup,
                                           .caller = order->caller };
-    enum nacre_status status;
+    enum nacre_status status = dk_parts_open(&input, &box->parts, err);
     bool again = false;
 
-    if (!box)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
-    (void)pthread_mutex_init(&box->turn, NULL);
-    status = dk_parts_open(&input, &box->parts, err);
     if (status == NACRE_OK)
         status = make(box, order, &again, err);
     if (status == NACRE_OK && again) {
@@ -378,6 +395,30 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
         status = dk_parts_rebind(&box->parts, err);
         if (status == NACRE_OK)
             status = make(box, order, &again, err);
+        if (status == NACRE_OK && again)
+            status = nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                                "what has to be covered in the sandbox changes while it "
+                                "is made: try again");
+    }
+    return status;
+}
+
+enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *order,
+                              struct dk_box **ret_box, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_box_guard) struct dk_box *box = calloc(1, sizeof(*box));
+    enum nacre_status status;
+
+    if (!box)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
+    (void)pthread_mutex_init(&box->turn, NULL);
+    status = try(site, order, box, err);
+    /* It was taken for an engine that sees nacre's files, and that is known better now. */
+    if (status != NACRE_OK && atomic_load(&site->is_far) && box->parts.site &&
+        !box->parts.far && dk_parts_may_be_far(&box->parts)) {
+        end(box);
+        dk_parts_clear(&box->parts);
+        status = try(site, order, box, err);
     }
     if (status != NACRE_OK)
         return status;
@@ -458,6 +499,7 @@ void dk_box_kill(struct dk_box *box)
     struct nacre_error ignored;
 
     atomic_store(&box->ended, true);
+    strike(box);
     /* If that fails, its commands end by their own deadlines. */
     (void)!dk_container_kill(box->parts.site->client, box->id, "KILL",
                              dk_within_ms(END_MS), &ignored);

@@ -13,6 +13,9 @@
 #include "nt_start.h"
 
 #define DEFAULTS_MAX 256
+/* What init has not ended by then it will hardly end; and to end the container takes as
+ * long again, where thousands want the processor. */
+#define GRACE_MS 800
 #define TURN_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
 
 static bool is_mounted(const struct nacre_plan *plan, const char *guest)
@@ -219,6 +222,7 @@ enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
                    .processes_max =
                        dk_box_is_gvisor(box) ? plan->limits.processes_max : 0,
                    .input = request->input_fd >= 0 },
+        .grace_ms = box->parts.kernel == DK_KERNEL_HOSTS && !box->vm ? GRACE_MS : 0,
         .output_bytes_max = plan->limits.output_bytes_max,
         .request = request,
         .cancelled = cancelled,

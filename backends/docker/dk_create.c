@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dk_api.h"
+#include "dk_carrier.h"
 #include "nt_door.h"
 
 #define FILES_BYTES (8 << 20) /* of a run's own; each is far smaller */
@@ -58,23 +59,29 @@ static json_t *labels(const char *const *items)
 /*
  * The Mounts form and not Binds: with Binds an engine makes a source that is missing, and
  * what is made is the world's.  Not recursive: what is mounted below a granted directory
- * was not granted.
+ * was not granted.  A volume that is missing would be made too; but it stays empty, as the
+ * engine is told not to fill it with what the image has there.
  */
+static json_t *mount_of(const struct dk_bind *bind)
+{
+    if (bind->volume)
+        return json_pack("{s:s, s:s, s:s, s:b, s:{s:b}}", "Type", "volume", "Source",
+                         bind->source, "Target", bind->target, "ReadOnly", 1,
+                         "VolumeOptions", "NoCopy", 1);
+    return json_pack("{s:s, s:s, s:s, s:b, s:{s:s, s:b}}", "Type", "bind", "Source",
+                     bind->source, "Target", bind->target, "ReadOnly", !bind->writable,
+                     "BindOptions", "Propagation", "rprivate", "NonRecursive", 1);
+}
+
 static json_t *mounts(const struct dk_order *order)
 {
     json_t *array = json_array();
 
-    for (size_t i = 0; array && i < order->bind_count; i++) {
-        const struct dk_bind *bind = &order->binds[i];
-
-        if (!add(array, json_pack("{s:s, s:s, s:s, s:b, s:{s:s, s:b}}", "Type", "bind",
-                                  "Source", bind->source, "Target", bind->target,
-                                  "ReadOnly", !bind->writable, "BindOptions",
-                                  "Propagation", "rprivate", "NonRecursive", 1))) {
+    for (size_t i = 0; array && i < order->bind_count; i++)
+        if (!add(array, mount_of(&order->binds[i]))) {
             json_decref(array);
             return NULL;
         }
-    }
     return array;
 }
 
@@ -443,9 +450,12 @@ json_t *dk_create_body(const struct dk_order *order)
 {
     bool browser = order->plan->container.user_namespaces;
     const char *word = order->setup ? "setup" : browser ? "browser" : NULL;
-    char user[32];
+    char user[32], entry[64];
     json_t *body = NULL;
 
+    (void)snprintf(entry, sizeof(entry), "%s%s",
+                   order->setup ? DK_INIT_TARGET_SETUP : DK_INIT_TARGET,
+                   order->far ? "/" DK_CARRIED_INIT : "");
     (void)snprintf(user, sizeof(user), "%" PRIu32 ":%" PRIu32, order->uid, order->gid);
     /* The working directory is init's: a command's own is told to init.  An engine that
      * disables the network altogether makes no /etc/hosts and no loopback that a browser
@@ -453,8 +463,7 @@ json_t *dk_create_body(const struct dk_order *order)
     body = json_pack("{s:s, s:s, s:s, s:[s], s:o, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
                      "s:b, s:{s:[s]}}",
                      "Image", order->image_id, "User", user, "WorkingDir", "/",
-                     "Entrypoint", order->setup ? DK_INIT_TARGET_SETUP : DK_INIT_TARGET,
-                     "Cmd", word ? json_pack("[s]", word) : json_array(), "Hostname",
+                     "Entrypoint", entry, "Cmd", word ? json_pack("[s]", word) : json_array(), "Hostname",
                      "nacre",
                      "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1, "AttachStdout", 1,
                      "AttachStderr", 1, "Tty", 0, "NetworkDisabled",

@@ -12,21 +12,23 @@
  * the image) is in the order.
  */
 
-/* Where init lies in every container.  It is static and bound from the host, so no image
- * lacks what it needs; one of another machine's, or with a link or a directory of this
- * name, is refused.  So there is no second way by the engine's exec, which would be one
- * without nacre's seccomp, network, secrets and speed. */
+/* Where init lies in every container.  It is static, and bound from the host or carried to
+ * an engine that does not see it there (dk_carrier.h), so no image lacks what it needs;
+ * one for another architecture, or with a link of this name, is refused.  So there is no
+ * second way by the engine's exec, which would be one without nacre's seccomp, network,
+ * secrets and speed. */
 #define DK_INIT_TARGET "/.nacre-init"
 /* Where the root becomes an image: on the engine's own tmpfs, so that the place which the
  * engine makes for it is none of the root's. */
 #define DK_INIT_TARGET_SETUP "/dev/.nacre-init"
 
-/* Something of the host that the container sees. */
+/* Something of the host, or carried to the engine, that the container sees. */
 struct dk_bind {
-    const char *source; /* as the engine opens it */
+    const char *source; /* as the engine opens it; of a volume its name */
     const char *target;
     bool writable;
     bool is_dir;
+    bool volume;   /* of dk_carrier.h's, a directory; the numbers and fd say nothing */
     bool in_image; /* over a name of the image's own, which may be a link there */
     uint64_t device, inode; /* of what nacre holds: another one is another sandbox */
     int fd; /* of it, O_PATH; borrowed; -1 for what is known by its mode or as init */
@@ -42,6 +44,7 @@ struct dk_order {
     const char *seccomp_json; /* NULL: the engine's own profile */
     char *const *masked;      /* NULL-terminated; NULL: as the engine has it */
     uint64_t layer_bytes_max; /* of the container's own layer; 0: no limit */
+    bool far; /* init is carried: what is mounted is a directory with it */
     bool setup; /* dk_setup.c's: commands have the engine's seccomp profile alone */
     const char *device; /* of the host's; NULL: none.  No policy can ask for one */
     uint32_t device_gid; /* whom it is open to */

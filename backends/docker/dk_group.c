@@ -12,12 +12,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cgroup_dir.h"
 #include "nacre/text.h"
 
 #define ROOT "/sys/fs/cgroup"
 #define LAST_ALARM_MS 2000 /* from a group's removal to what the kernel says of it */
-#define LOOK_MS 10000
 #define LIST_BYTES 8192
+#define ROUND_MS 20 /* between two looks at what still lives */
 
 struct dk_group {
     bool is_cgroup2;
@@ -178,15 +179,40 @@ static void set_alarm(struct dk_group *group)
         group->alarm_fd = nacre_fd_take(&alarm);
 }
 
+/* ---- its end ---- */
+
+bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns)
+{
+    static const char *const v1[] = { "pids/.", "memory/.", "cpu/." };
+    NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
+
+    if (group->is_cgroup2)
+        dir_fd = open_file(group, ".", O_RDONLY | O_DIRECTORY);
+    for (size_t i = 0; !group->is_cgroup2 && dir_fd < 0 && i < NACRE_COUNT(v1); i++)
+        dir_fd = open_file(group, v1[i], O_RDONLY | O_DIRECTORY);
+    if (dir_fd < 0)
+        return false;
+    /* From 5.14 on v2 does it at one stroke; else what forked meanwhile is listed next. */
+    if (group->is_cgroup2)
+        (void)nacre_cgroup_write(dir_fd, "cgroup.kill", "1");
+    while (nacre_cgroup_kill_listed(dir_fd, id)) {
+        if (nacre_clock_ns() >= deadline_ns)
+            return false;
+        nacre_cgroup_pause_ms(ROUND_MS);
+    }
+    return true;
+}
+
 /* ---- finding it ---- */
 
 static enum nacre_status pid_of(struct dk_client *client, const char *id,
-                                uint64_t *ret_pid, struct nacre_error *err)
+                                uint64_t deadline_ns, uint64_t *ret_pid,
+                                struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
     const json_t *pid;
     enum nacre_status status =
-        dk_container_inspect(client, id, dk_within_ms(LOOK_MS), &inspect, err);
+        dk_container_inspect(client, id, deadline_ns, &inspect, err);
 
     if (status != NACRE_OK)
         return status;
@@ -213,7 +239,8 @@ static bool is_of(const struct dk_group *group, const char *id)
 }
 
 enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool is_cgroup2,
-                                struct dk_group **ret_group, struct nacre_error *err)
+                                uint64_t deadline_ns, struct dk_group **ret_group,
+                                struct nacre_error *err)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = calloc(1, sizeof(*group));
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
@@ -225,7 +252,7 @@ enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool i
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container's cgroups");
     group->kills_fd = group->alarm_fd = -1;
     group->is_cgroup2 = is_cgroup2;
-    status = pid_of(client, id, &pid, err);
+    status = pid_of(client, id, deadline_ns, &pid, err);
     if (status != NACRE_OK)
         return status;
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/cgroup", pid);

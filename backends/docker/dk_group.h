@@ -4,7 +4,8 @@
 #include "dk_api.h"
 
 /*
- * The cgroups of a container as the host has them, for a runtime that shows none inside.
+ * The cgroups of a container as the host has them: for a runtime that shows none inside, and
+ * to make an end of all that is in one.
  * Found by the process that the engine names, and only believed if they are called by the
  * container's id: an engine that names another process names other groups.
  */
@@ -12,7 +13,7 @@ struct dk_group;
 
 /* The container has been started.  NACRE_ERR_UNAVAILABLE: they are not seen from here. */
 NACRE_MUST_CHECK enum nacre_status dk_group_open(struct dk_client *client, const char *id,
-                                                 bool is_cgroup2,
+                                                 bool is_cgroup2, uint64_t deadline_ns,
                                                  struct dk_group **ret_group,
                                                  struct nacre_error *err);
 void dk_group_free(struct dk_group *group); /* accepts NULL */
@@ -32,5 +33,12 @@ const char *dk_group_read(const struct dk_group *group, const char *file,
 uint64_t dk_group_begin(struct dk_group *group); /* the kills so far */
 void dk_group_look(struct dk_group *group);
 bool dk_group_ran_out(struct dk_group *group, uint64_t kills_before);
+
+/*
+ * Kills all that is in the container of this id and waits until it is gone.  Where it holds
+ * thousands that want the processor, the engine's own kill waits for its first process to
+ * get a turn among them.  False: it was not to be done from here, or in time.
+ */
+bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns);
 
 #endif

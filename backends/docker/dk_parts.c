@@ -18,6 +18,15 @@
 
 #define LOOK_MS 10000
 
+/* As engines call it; there is no init of ours for another (CMakeLists.txt). */
+#if defined(__x86_64__)
+#define INIT_ARCH "amd64"
+#elif defined(__aarch64__)
+#define INIT_ARCH "arm64"
+#else
+#error "what does an engine call this architecture?"
+#endif
+
 void dk_parts_clear(struct dk_parts *parts)
 {
     if (parts->inside) {
@@ -25,6 +34,7 @@ void dk_parts_clear(struct dk_parts *parts)
         free(parts->inside);
     }
     free(parts->disk);
+    free(parts->masked);
     dk_binds_clear(&parts->binds);
     nacre_plan_free(parts->plan);
     *parts = (struct dk_parts){ 0 };
@@ -53,11 +63,15 @@ static enum nacre_status find_image(struct dk_parts *parts, struct nacre_error *
     if (status != NACRE_OK)
         return status;
     theirs = json_string_value(json_object_get(found, "Architecture"));
+    if (strcmp(arch, INIT_ARCH) != 0)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "the engine's machine is %s, and this nacre brings an init for "
+                          INIT_ARCH ": use a nacre that was built for %s", arch, arch);
     if (theirs && theirs[0] && strcmp(theirs, arch) != 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "image '%s' is for %s and this engine for %s: nacre's init "
-                          "can't run in it",
-                          shown, nacre_text_shown(shown_arch, theirs), arch);
+                          "image '%s' is for %s and the engine's machine is %s: its "
+                          "programs can't run there; use an image for %s",
+                          shown, nacre_text_shown(shown_arch, theirs), arch, arch);
     (void)snprintf(parts->image, sizeof(parts->image), "%s",
                    json_string_value(json_object_get(found, "Id")));
     return NACRE_OK;
@@ -128,6 +142,7 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
         .covers = &site->covers,
         .init_path = site->init_path,
         .init_target = parts->setup ? DK_INIT_TARGET_SETUP : DK_INIT_TARGET,
+        .carried = parts->far ? &parts->carried : NULL,
         .image_id = parts->image,
         .known = &site->known,
         .uid = parts->user.uid,
@@ -161,11 +176,29 @@ static enum nacre_status check_disk(uint64_t disk, const struct nacre_open_mount
     return NACRE_OK;
 }
 
+bool dk_parts_may_be_far(const struct dk_parts *parts)
+{
+    return parts->kernel == DK_KERNEL_HOSTS && !parts->inside && parts->extra_count == 0;
+}
+
 enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *err)
 {
-    struct dk_binds_input input = dk_parts_input(parts);
-    enum nacre_status status;
+    struct dk_binds_input input;
+    enum nacre_status status = NACRE_OK;
 
+    if (!parts->far && atomic_load(&parts->site->is_far) && dk_parts_may_be_far(parts)) {
+        status = dk_carrier_find(parts->site->client, &parts->carried, err);
+        parts->far = status == NACRE_OK;
+    }
+    if (status == NACRE_OK && parts->far) {
+        free(parts->masked);
+        parts->masked = dk_far_masked(&parts->site->far);
+        if (!parts->masked)
+            status = nacre_fail(err, NACRE_ERR_MEMORY, "what a container masks");
+    }
+    if (status != NACRE_OK)
+        return status;
+    input = dk_parts_input(parts);
     dk_binds_clear(&parts->binds);
     status = dk_binds_open(&input, &parts->binds, err);
     if (status == NACRE_OK) /* of the container around a machine, the machine's plan */
@@ -334,7 +367,10 @@ struct dk_order dk_parts_order(const struct dk_parts *parts, const char *const *
                                   parts->plan->container.user_namespaces
                                       ? NACRE_SECCOMP_BROWSER
                                       : NACRE_SECCOMP_NATIVE),
-        .masked = own_kernel ? NULL : parts->site->masked, /* nothing of the host's */
+        .masked = own_kernel    ? NULL /* nothing of the host's */
+                  : parts->far ? parts->masked
+                               : parts->site->masked,
+        .far = parts->far,
         .layer_bytes_max = parts->layer_bytes_max,
         .setup = parts->setup,
         .labels = labels,

@@ -23,6 +23,9 @@ struct dk_parts {
     struct nt_user user;
     char image[DK_IMAGE_ID]; /* that is run: the setup command's, when there is one */
     struct dk_binds binds;
+    bool far; /* the engine does not see nacre's files: it has what is `carried` */
+    struct dk_carried carried;
+    char **masked; /* then; else the site's */
     uint64_t layer_bytes_max; /* 0: no limit, or no layer that could be written */
     enum dk_kernel kernel;
     const char *runtime; /* of the engine's, by name; NULL: as the engine has it */
@@ -62,7 +65,11 @@ void dk_parts_clear(struct dk_parts *parts);
 /* For dk_binds_unknown() and dk_binds_learn(); points into `parts`. */
 struct dk_binds_input dk_parts_input(const struct dk_parts *parts);
 
-/* The binds again, after something was learned about the image. */
+/* Can init be carried to an engine that does not see it?  Not where more than init has to
+ * be there (a machine's disk), nor where the proof of the kernel is on the host. */
+bool dk_parts_may_be_far(const struct dk_parts *parts);
+
+/* The binds again, after something was learned about the image or the engine. */
 NACRE_MUST_CHECK enum nacre_status dk_parts_rebind(struct dk_parts *parts,
                                                    struct nacre_error *err);
 

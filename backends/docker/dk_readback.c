@@ -164,6 +164,14 @@ static const json_t *mount_at(const json_t *mounts, const char *destination)
     return NULL;
 }
 
+/* What is to be found as `Source` of a bind is the `Name` of a volume. */
+static const char *source_key(const json_t *asked)
+{
+    const char *type = json_string_value(json_object_get(asked, "Type"));
+
+    return type && strcmp(type, "volume") == 0 ? "Name" : "Source";
+}
+
 /* An image that declares volumes would add writable places that nobody granted. */
 static enum nacre_status mounts(const json_t *asked, const json_t *got,
                                 struct nacre_error *err)
@@ -177,7 +185,8 @@ static enum nacre_status mounts(const json_t *asked, const json_t *got,
 
         if (!is ||
             !json_equal(json_object_get(was, "Type"), json_object_get(is, "Type")) ||
-            !json_equal(json_object_get(was, "Source"), json_object_get(is, "Source")) ||
+            !json_equal(json_object_get(was, "Source"),
+                        json_object_get(is, source_key(was))) ||
             json_is_true(json_object_get(was, "ReadOnly")) ==
                 json_is_true(json_object_get(is, "RW")))
             return differs("Mounts", was, is, err);

@@ -99,7 +99,10 @@ static void filters(struct dk_making *making, const struct dk_parts *parts)
 
     expect_status(making, "seccomp", "Seccomp", "2");
     if (making->kernel == DK_KERNEL_MACHINE ||
-        (making->kernel == DK_KERNEL_HOSTS && parts->site->has_filters))
+        (making->kernel == DK_KERNEL_HOSTS &&
+         (parts->far
+              ? dk_far_has_filters(dk_client_engine(parts->site->client)->kernel)
+              : parts->site->has_filters)))
         expect_status(making, "the number of seccomp filters", "Seccomp_filters",
                       dk_text(making, "%d", count));
 }
@@ -118,7 +121,8 @@ static void process(struct dk_making *making, const struct dk_parts *parts)
     filters(making, parts);
     dk_expect(making, (struct nt_expect){ "the network", NT_CHECK_LOOPBACK,
                                           "file /proc/net/dev", NULL, NULL });
-    if (site->boot_id[0] && making->kernel == DK_KERNEL_HOSTS)
+    if (site->boot_id[0] && making->kernel == DK_KERNEL_HOSTS &&
+        dk_binds_has_host(&parts->binds))
         expect_text(making, kernels_id, "/proc/sys/kernel/random/boot_id",
                     site->boot_id);
     if (parts->plan->container.apparmor_profile)
@@ -270,10 +274,16 @@ static void bound(struct dk_making *making, const struct dk_bind *bind,
                                           planned });
 }
 
+static bool is_init(const char *target)
+{
+    return strcmp(target, DK_INIT_TARGET) == 0 ||
+           strcmp(target, DK_INIT_TARGET_SETUP) == 0;
+}
+
 /*
- * gVisor numbers files itself.  A directory is known by a file that nacre makes in it for
- * as long as the report takes, through the fd that it holds; a cover by being closed to
- * all; init by having answered.
+ * gVisor numbers files itself, and a volume is not nacre's to look at.  A directory is
+ * known by a file that nacre makes in it for as long as the report takes, through the fd
+ * that it holds; a cover by being closed to all; init by having answered.
  */
 static enum nacre_status know(struct dk_making *making, const struct dk_bind *bind,
                               struct nacre_error *err)
@@ -285,7 +295,7 @@ static enum nacre_status know(struct dk_making *making, const struct dk_bind *bi
     char shown[NACRE_SHOWN];
     enum nacre_status status;
 
-    if (strcmp(bind->target, DK_INIT_TARGET) == 0)
+    if (is_init(bind->target))
         return NACRE_OK;
     if (bind->fd < 0) {
         bound(making, bind, bind->is_dir ? "mode=40000" : "mode=100000");
@@ -335,7 +345,7 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
         }
         if (!bind->in_image)
             expect_mount(making, bind->target, bind->writable ? "rw" : "ro");
-        if (making->kernel != DK_KERNEL_HOSTS)
+        if (making->kernel != DK_KERNEL_HOSTS || bind->volume)
             status = know(making, bind, err);
         else
             bound(making, bind,
@@ -347,7 +357,7 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
         expect_mount(making, "/dev/shm",
                      dk_text(making, "rw nosuid nodev type=tmpfs bytes=%d",
                              DK_SHM_BYTES));
-    for (; masked && *masked; masked++)
+    for (; !order->far && masked && *masked; masked++)
         if (strncmp(*masked, "/sys/fs/", 8) != 0) /* filesystems come and go */
             expect_mount(making, *masked, "type=tmpfs");
     return status;
@@ -368,6 +378,7 @@ static bool collect(struct dk_making *making, const struct dk_parts *parts)
     const char *const *proof = making->kernel == DK_KERNEL_GVISOR ? dk_gvisor_questions
                                : making->kernel == DK_KERNEL_KATA ? dk_kata_questions
                                : making->kernel == DK_KERNEL_MACHINE ? machines
+                               : parts->far                          ? dk_far_questions
                                                                      : NULL;
     size_t extra = 0;
 
@@ -567,7 +578,27 @@ static bool is_about_place(const struct nt_expect *row)
     return strncmp(row->what, BOUND, strlen(BOUND)) == 0 || row->what == kernels_id;
 }
 
-static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_box *box,
+/* Of these, those that say so whatever the policy mounts: another kernel, or another file
+ * as init though nacre's own still lies where the engine was told. */
+static bool is_far(const struct nt_expect *row, const struct dk_parts *parts)
+{
+    const struct dk_binds *binds = &parts->binds;
+    struct stat info;
+
+    if (row->what == kernels_id)
+        return true;
+    if (!is_about_place(row) || !is_init(row->what + strlen(BOUND)))
+        return false;
+    for (size_t i = 0; i < binds->count; i++)
+        if (is_init(binds->items[i].target))
+            return stat(binds->items[i].source, &info) == 0 &&
+                   info.st_dev == binds->items[i].device &&
+                   info.st_ino == binds->items[i].inode;
+    return false;
+}
+
+static enum nacre_status judge_row(const struct nt_expect *row,
+                                   const struct dk_parts *parts, const struct nt_box *box,
                                    const struct dk_group *group, struct nacre_error *err)
 {
     size_t count = 0;
@@ -580,7 +611,8 @@ static enum nacre_status judge_row(const struct nt_expect *row, const struct nt_
         count = answer ? strlen(answer) : 0;
     }
     status = nt_report_check(row, answer, count, err);
-
+    if (status != NACRE_OK && is_far(row, parts))
+        atomic_store(&parts->site->is_far, true);
     return status != NACRE_OK && is_about_place(row)
                ? nacre_fail_context(err, DK_ELSEWHERE)
                : status;
@@ -597,7 +629,7 @@ enum nacre_status dk_report_judge(const struct dk_report *report,
     const char *said = nt_box_answer(box, STATUS, &count);
 
     for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
-        status = judge_row(&report->rows[i], box, group, err);
+        status = judge_row(&report->rows[i], parts, box, group, err);
     if (status == NACRE_OK)
         status = judge_groups(&order, said, count, err);
     if (status == NACRE_OK)
@@ -617,6 +649,8 @@ enum nacre_status dk_report_learn(const struct dk_parts *parts, const struct nt_
     const char *path;
 
     *ret_found = false;
+    if (parts->far)
+        status = dk_far_judge(&parts->site->far, parts->masked, box, ret_found, err);
     /* Each one that is learned leaves the list of those that are not known. */
     while (status == NACRE_OK && left-- > 0 && (path = dk_binds_unknown(&input, 0))) {
         char question[NACRE_PATH_MAX + 8];

@@ -40,9 +40,9 @@ NACRE_MUST_CHECK enum nacre_status dk_report_judge(const struct dk_report *repor
                                                    struct nacre_error *err);
 
 /*
- * What init says of the image's own names that are denied and were not known: they are
- * known from now on.  *ret_found: some are there, and the container has to be made anew
- * with covers over them.
+ * What init says of the image's own names that are denied and were not known, and of what
+ * a far engine's machine has: they are known from now on.  *ret_found: some are there, and
+ * the container has to be made anew with covers over them.
  */
 NACRE_MUST_CHECK enum nacre_status dk_report_learn(const struct dk_parts *parts,
                                                    const struct nt_box *box,

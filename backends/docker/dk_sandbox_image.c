@@ -9,6 +9,7 @@
 
 #include "dk_maker.h"
 #include "dk_sandbox_image.h"
+#include "dk_tar.h"
 #include "nacre/text.h"
 
 #define BASE "debian:bookworm-slim"
@@ -17,36 +18,23 @@
 #define BUILD_MS 1800000
 #define GRACE_MS 2000
 #define LAST 180 /* bytes of a complaint: so many fit into an error, with another */
-#define TAR_BLOCK 512
 #define SCRIPT_MAX 4096 /* with its packages and what runs it */
 
 static const char only_base[] = "FROM " BASE "\n";
 
 /* ---- from a Dockerfile ---- */
 
-/* A tar with one file: ustar has octal numbers and a sum over the head. */
 static enum nacre_status make_context(const char *dockerfile, int *ret_fd,
                                       struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = memfd_create("nacre-context", MFD_CLOEXEC);
     size_t count = strlen(dockerfile);
-    char tar[16 * TAR_BLOCK] = "Dockerfile";
-    unsigned sum = 0;
+    char tar[16 * DK_TAR_BLOCK] = "";
 
-    if (count > sizeof(tar) - 3 * TAR_BLOCK)
+    if (count > sizeof(tar) - DK_TAR_BLOCK - DK_TAR_END)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the Dockerfile of an image");
-    (void)snprintf(tar + 100, 8, "%07o", 0644u);
-    (void)snprintf(tar + 108, 8, "%07o", 0u);
-    (void)snprintf(tar + 116, 8, "%07o", 0u);
-    (void)snprintf(tar + 124, 12, "%011zo", count);
-    (void)snprintf(tar + 136, 12, "%011o", 0u);
-    memset(tar + 148, ' ', 8);
-    tar[156] = '0';
-    memcpy(tar + 257, "ustar\00000", 8);
-    for (size_t i = 0; i < TAR_BLOCK; i++)
-        sum += (unsigned char)tar[i];
-    (void)snprintf(tar + 148, 8, "%06o", sum);
-    memcpy(tar + TAR_BLOCK, dockerfile, count);
+    dk_tar_head(tar, DK_TAR_FILE, "Dockerfile", 0644, count);
+    memcpy(tar + DK_TAR_BLOCK, dockerfile, count);
     if (fd < 0 || write(fd, tar, sizeof(tar)) != (ssize_t)sizeof(tar) ||
         lseek(fd, 0, SEEK_SET) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't make the context of a build");

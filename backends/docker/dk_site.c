@@ -145,13 +145,6 @@ static bool counts_filters(void)
 
 /* ---- what is masked ---- */
 
-/* The engine's own list, which ours takes the place of. */
-static const char *const kernels[] = {
-    "/proc/acpi",        "/proc/asound",      "/proc/interrupts",  "/proc/kcore",
-    "/proc/keys",        "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
-    "/proc/timer_list",  "/proc/timer_stats",
-};
-
 struct masked {
     char **paths;
     size_t count, room;
@@ -200,9 +193,9 @@ static char **masked_paths(void)
     bool good = true;
 
     /* Only what is there, so that the report can ask for each. */
-    for (size_t i = 0; i < NACRE_COUNT(kernels) && good; i++)
-        if (access(kernels[i], F_OK) == 0)
-            good = mask(&masked, kernels[i], "");
+    for (const char *const *at = dk_far_known; *at && good; at++)
+        if (nacre_path_is_below(*at, "/proc", NULL) && access(*at, F_OK) == 0)
+            good = mask(&masked, *at, "");
     if (good && mask_all(&masked, "/sys", "fs") && mask_all(&masked, "/sys/fs", "cgroup"))
         return masked.paths;
     for (size_t i = 0; i < masked.count; i++)
@@ -272,6 +265,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     site->options = options;
     site->covers = (struct nt_covers){ .file_fd = -1, .dir_fd = -1 };
     dk_known_init(&site->known);
+    dk_far_init(&site->far);
     status = reach(site, err);
     if (status == NACRE_OK)
         status = dk_owner_open(options->state_dir, &site->owner, err);
@@ -301,6 +295,7 @@ void dk_site_free(struct dk_site *site)
     json_decref(site->info);
     nt_covers_clear(&site->covers);
     dk_known_clear(&site->known);
+    dk_far_clear(&site->far);
     dk_client_free(site->client);
     dk_owner_free(site->owner);
     free(site);

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "dk_api.h"
+#include "dk_far.h"
 #include "dk_known.h"
 #include "dk_owner.h"
 #include "nacre/executor.h"
@@ -30,6 +31,8 @@ struct dk_site {
     json_t *info;     /* the engine's own words */
     /* The engine's runtimes that say they are; NULL: none.  In info. */
     const char *gvisor, *firecracker, *kata;
+    _Atomic bool is_far; /* the engine has been seen not to see nacre's files */
+    struct dk_far far;
     _Atomic uint64_t whole_disk; /* the inode of the last that dk_disk found to be so */
 };
 

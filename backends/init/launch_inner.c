@@ -95,12 +95,6 @@ static bool limit_watches(const char *path, const char *text)
  * yet: it is kept. */
 static const char *settle(const struct spec_head *head)
 {
-    gid_t gid = (gid_t)head->gid;
-    uid_t uid = (uid_t)head->uid;
-
-    /* Root's own id is not mapped, so this gives no capability away. */
-    if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
-        return "become the sandbox's user";
     if (setsid() < 0)
         return "make a session";
     if (!limit_watches("/proc/sys/user/max_inotify_instances", "16") ||
@@ -111,6 +105,16 @@ static const char *settle(const struct spec_head *head)
     if (!loopback_raise())
         return "raise the loopback interface";
     return bound_capabilities() ? NULL : "bound the capabilities";
+}
+
+/* Root's own id is not mapped, so this gives no capability away. */
+static void become_user(const struct spec_head *head)
+{
+    gid_t gid = (gid_t)head->gid;
+    uid_t uid = (uid_t)head->uid;
+
+    if (setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0)
+        launch_fail("become the sandbox's user", NULL);
 }
 
 /* Ends without a word when there is nobody any more. */
@@ -145,6 +149,7 @@ _Noreturn void launch_inner(const struct spec_head *head, int socket, int no_net
         errno = EBADMSG;
         launch_fail("be another user", NULL);
     }
+    become_user(head);
     if (unshare(CLONE_NEWNS) != 0)
         launch_fail("make a mount namespace", NULL);
     if (dup2(launch_channel, 0) < 0 || dup2(launch_channel, 1) < 0)
@@ -172,7 +177,7 @@ int launch_inner_main(void)
     if (!launch_begin() || dup3(0, LAUNCH_SOCKET, O_CLOEXEC) < 0 ||
         !pass_send(LAUNCH_SOCKET, &born, 1, NULL, 0))
         return 1;
-    /* It takes the longest of all namespaces, and meanwhile the ids are mapped. */
+    /* It takes the longest of all namespaces, while the owner does something else. */
     no_network = unshare(CLONE_NEWNET) == 0 ? 0 : errno;
     size = pass_receive(LAUNCH_SOCKET, true, bytes, sizeof(bytes), NULL, 0, &count);
     unpack.size = size > 0 ? (size_t)size : 0;

@@ -48,8 +48,8 @@ void launch_inside(struct launch *launch);
 /* The second wall: what may be done where, as the operations say; -1 without one. */
 int launch_ruleset(struct launch *launch);
 
-/* launch_inner.c: the life of a sandbox's pid 1, from when its ids are mapped; `socket`
- * as in spec.h, `no_network` an errno or 0. */
+/* launch_inner.c: the life of a sandbox's pid 1; `socket` as in spec.h, `no_network` an
+ * errno or 0. */
 _Noreturn void launch_inner(const struct spec_head *head, int socket, int no_network);
 
 #endif

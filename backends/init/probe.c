@@ -2,6 +2,7 @@
  * owner's, what lies there may be anything. */
 #include "probe.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -98,6 +99,35 @@ static size_t answer_stat(const char *path)
         (uint64_t)fs.f_blocks * (uint64_t)fs.f_bsize, (uint64_t)fs.f_files);
 }
 
+/* Its names, a line each. */
+static size_t answer_list(const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    size_t used = 0;
+
+    if (!dir)
+        return error_text();
+    errno = 0;
+    while ((entry = readdir(dir))) {
+        size_t length = strlen(entry->d_name);
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (used + length + 1 > sizeof(text)) {
+            errno = EOVERFLOW;
+            break;
+        }
+        memcpy(text + used, entry->d_name, length);
+        text[used + length] = '\n';
+        used += length + 1;
+        errno = 0;
+    }
+    used = errno == 0 ? used : error_text();
+    (void)closedir(dir);
+    return used;
+}
+
 static size_t add_limit(size_t used, rlim_t value)
 {
     if (value == RLIM_INFINITY)
@@ -159,6 +189,8 @@ static size_t answer_to(const char *question)
         return answer_file(question + 5);
     if (strncmp(question, "stat ", 5) == 0)
         return answer_stat(question + 5);
+    if (strncmp(question, "list ", 5) == 0)
+        return answer_list(question + 5);
     errno = EINVAL;
     return error_text();
 }

@@ -26,6 +26,7 @@
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 #define STACK_BYTES 16384
 #define BORN_MS 10000 /* it takes a fraction of one */
+#define ENDED_MS 200  /* from a failure that its end explains to that end */
 
 struct birth {
     int program, socket; /* above 2 */
@@ -62,90 +63,108 @@ static int be_inner(void *data)
     _exit(127);
 }
 
-/* By number: the C library would change those of all threads.  Root's further groups
- * would stay in force on the host's files; an ordinary user may not drop its own, and has
- * no more than it had. */
-static pid_t clone_alone(struct birth *birth, int *ret_pidfd)
+static pid_t clone_blocked(struct birth *birth, int *ret_pidfd)
 {
-    gid_t groups[64];
-    int count = geteuid() == 0 ? getgroups(NACRE_COUNT(groups), groups) : 0;
     _Alignas(16) char stack[STACK_BYTES];
     sigset_t every, before;
-    pid_t pid = -1;
-    int number;
+    pid_t pid;
 
-    if (count < 0 || (count > 0 && syscall(SYS_setgroups, 0, NULL) != 0))
-        return -1;
     (void)sigfillset(&every);
     (void)pthread_sigmask(SIG_SETMASK, &every, &before);
     pid = clone(be_inner, stack + sizeof(stack),
                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | NAMESPACES | SIGCHLD, birth,
                 ret_pidfd);
-    number = errno;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (count > 0)
-        (void)syscall(SYS_setgroups, count, groups);
+    return pid;
+}
+
+/* Root's further groups would stay in force on the host's files; an ordinary user may not
+ * drop its own, and has no more than it had.  By number: the C library would change those
+ * of all threads. */
+static pid_t clone_alone(struct birth *birth, int *ret_pidfd)
+{
+    int count = geteuid() == 0 ? getgroups(0, NULL) : 0, number;
+    NACRE_AUTO(nacre_heap_guard) gid_t *groups = NULL;
+    pid_t pid;
+
+    if (count <= 0)
+        return clone_blocked(birth, ret_pidfd);
+    groups = malloc((size_t)count * sizeof(*groups));
+    if (!groups || getgroups(count, groups) != count ||
+        syscall(SYS_setgroups, 0, NULL) != 0)
+        return -1;
+    pid = clone_blocked(birth, ret_pidfd);
+    number = errno;
+    (void)syscall(SYS_setgroups, count, groups);
     errno = number;
     return pid;
 }
 
-static enum nacre_status settle(const struct nt_direct *direct, pid_t pid,
-                                const struct spec_head *head, struct nacre_error *err)
+static bool send_head(int socket, const struct spec_head *head)
 {
     uint8_t bytes[SPEC_HEAD_MAX];
     struct pack pack = { .bytes = bytes, .size = sizeof(bytes) };
-    struct pollfd born = { .fd = direct->socket, .events = POLLIN };
-    const char *unmapped;
-    size_t count;
-    char byte;
 
-    /* In the middle of exec its files belong to root. */
-    while (poll(&born, 1, BORN_MS) < 0 && errno == EINTR)
-        continue;
-    if (born.revents == 0 ||
-        pass_receive(direct->socket, false, &byte, 1, NULL, 0, &count) != 1)
-        return nacre_fail(err, NACRE_ERR_IO, "the sandbox's first process does not begin "
-                                             "(was it killed, or is a system call that "
-                                             "it needs forbidden?)");
-    unmapped = nacre_ids_map(pid, head->uid, head->gid);
-    if (unmapped)
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't map the sandbox's ids by %s",
-                          unmapped);
     spec_head_pack(&pack, head);
     assert(!pack.failed);
-    if (!pass_send(direct->socket, bytes, pack.used, NULL, 0))
-        return nacre_fail(err, NACRE_ERR_IO, "the sandbox's first process is gone");
-    return NACRE_OK;
+    return pass_send(socket, bytes, pack.used, NULL, 0);
 }
 
 enum nacre_status nt_direct_begin(int init_fd, const struct spec_head *head,
                                   struct nt_direct *ret_direct, struct nacre_error *err)
 {
-    struct nt_direct direct = { .pid1_fd = -1, .thread = gettid() };
     NACRE_AUTO(nacre_fd_guard) int program = fcntl(init_fd, F_DUPFD_CLOEXEC, 3);
+    NACRE_AUTO(nacre_fd_guard) int ours = -1;
     NACRE_AUTO(nacre_fd_guard) int theirs = -1;
-    enum nacre_status status = NACRE_OK;
-    pid_t pid = -1;
-    int pair[2];
+    int pair[2], pidfd = -1;
+    pid_t pid;
 
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return nacre_fail(err, NACRE_ERR_IO, "socketpair");
-    direct.socket = pair[0];
+    if (program < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "a socket for the sandbox");
+    ours = pair[0];
     theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, 3);
     (void)close(pair[1]);
-    if (program >= 0 && theirs >= 0)
-        pid = clone_alone(&(struct birth){ program, theirs }, &direct.pid1_fd);
+    if (theirs < 0 || !send_head(ours, head))
+        return nacre_fail(err, NACRE_ERR_IO, "a socket for the sandbox");
+    pid = clone_alone(&(struct birth){ program, theirs }, &pidfd);
     if (pid < 0)
-        status = nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't make the namespaces");
-    else
-        (void)close(nacre_fd_take(&theirs)); /* that child's end shows by it */
-    if (status == NACRE_OK)
-        status = settle(&direct, pid, head, err);
-    if (status != NACRE_OK)
-        nt_direct_end(&direct);
-    else
-        *ret_direct = direct;
-    return status;
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't make the namespaces");
+    *ret_direct = (struct nt_direct){ .pid1_fd = pidfd, .pid = pid,
+                                      .socket = nacre_fd_take(&ours),
+                                      .thread = gettid() };
+    return NACRE_OK;
+}
+
+/* In the middle of exec its files belong to root: so it says when that is over. */
+static bool is_born(const struct nt_direct *direct)
+{
+    struct pollfd born = { .fd = direct->socket, .events = POLLIN };
+    size_t count;
+    char byte;
+
+    while (poll(&born, 1, BORN_MS) < 0 && errno == EINTR)
+        continue;
+    return born.revents != 0 &&
+           pass_receive(direct->socket, false, &byte, 1, NULL, 0, &count) == 1;
+}
+
+static enum nacre_status map_ids(const struct nt_direct *direct,
+                                 const struct spec_head *head, struct nacre_error *err)
+{
+    struct pollfd ended = { .fd = direct->pid1_fd, .events = POLLIN };
+    const char *unmapped = is_born(direct) ? nacre_ids_map(direct->pid, head->uid,
+                                                           head->gid)
+                                           : "its birth";
+
+    if (!unmapped)
+        return NACRE_OK;
+    (void)nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't map the sandbox's ids by %s",
+                     unmapped);
+    if (poll(&ended, 1, ENDED_MS) == 1)
+        return nacre_fail(err, NACRE_ERR_IO,
+                          "the sandbox's first process has ended (was it killed, or is a "
+                          "system call that it needs forbidden?)");
+    return err->status;
 }
 
 enum nacre_status nt_order_send(int socket, bool loose, int channel, int spec_fd,
@@ -163,19 +182,16 @@ enum nacre_status nt_order_send(int socket, bool loose, int channel, int spec_fd
     return NACRE_OK;
 }
 
-static enum nacre_status give_trees(int socket, const struct nt_launch_options *options,
+static enum nacre_status give_trees(int socket, struct unpack *ops, uint64_t op_count,
+                                    const struct nt_launch_options *options,
                                     struct nacre_error *err)
 {
-    struct unpack ops = { .bytes = options->spec, .size = options->spec_bytes };
     enum nacre_status status = NACRE_OK;
     struct spec_op failed = { .text = "" };
     int trees[TREES_MAX];
-    struct spec_head head;
     size_t count = 0;
 
-    errno = EBADMSG;
-    if (!spec_head_unpack(&ops, &head) ||
-        !trees_open(&ops, head.op_count, options->fds, options->fd_count, trees, &count,
+    if (!trees_open(ops, op_count, options->fds, options->fd_count, trees, &count,
                     &failed))
         status = nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't %s %.300s",
                             spec_kind_words(failed.kind), failed.text);
@@ -190,12 +206,21 @@ enum nacre_status nt_direct_order(struct nt_direct *direct, int channel, int spe
                                   const struct nt_launch_options *options,
                                   int *ret_pid1_fd, struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_fd_guard) int socket = nacre_fd_take(&direct->socket);
-    enum nacre_status status = nt_order_send(socket, direct->thread != gettid(), channel,
-                                             spec_fd, options, err);
+    struct unpack spec = { .bytes = options->spec, .size = options->spec_bytes };
+    struct spec_head head;
+    bool is_spec = spec_head_unpack(&spec, &head);
+    enum nacre_status status;
 
+    assert(is_spec);
+    status = map_ids(direct, &head, err);
     *ret_pid1_fd = nacre_fd_take(&direct->pid1_fd);
-    return status == NACRE_OK ? give_trees(socket, options, err) : status;
+    if (status == NACRE_OK)
+        status = nt_order_send(direct->socket, direct->thread != gettid(), channel,
+                               spec_fd, options, err);
+    if (status == NACRE_OK)
+        status = give_trees(direct->socket, &spec, head.op_count, options, err);
+    (void)close(nacre_fd_take(&direct->socket));
+    return status;
 }
 
 void nt_direct_end(struct nt_direct *direct)

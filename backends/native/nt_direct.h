@@ -9,6 +9,7 @@
  */
 struct nt_direct {
     int pid1_fd; /* a pidfd; -1: there is none */
+    pid_t pid;   /* the same, not reaped */
     int socket;
     pid_t thread; /* that has made it */
 };
@@ -19,7 +20,8 @@ NACRE_MUST_CHECK enum nacre_status nt_direct_begin(int init_fd,
                                                    struct nt_direct *ret_direct,
                                                    struct nacre_error *err);
 
-/* Gives it its order, and nothing of it is left in *direct.  Without it: none. */
+/* Maps its ids and gives it its order; *direct is empty then.  On failure it is still to
+ * be ended. */
 NACRE_MUST_CHECK enum nacre_status nt_direct_order(struct nt_direct *direct, int channel,
                                                    int spec_fd,
                                                    const struct nt_launch_options *options,

@@ -21,8 +21,10 @@
 
 #define SLICE_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
 #define GRACE_NS (2 * NACRE_NS_PER_S) /* for init to end what has to end, at most */
+#define TIDY_NS NACRE_NS_PER_S /* for a command that was asked to end */
 #define INPUT_BYTES 16384
 #define DISTURBED_TEXT 512
+#define CANCELLED "cancelled"
 #define BACKLOG_MAX FRAME_WINDOW /* no input is read while more waits to be sent */
 
 struct call {
@@ -39,6 +41,7 @@ struct call {
     uint64_t limit_ns; /* init has to have ended it by then, */
     uint64_t last_ns;  /* and if there still was output to be taken, by then */
     uint64_t disturbed_ns;
+    uint64_t asked_ns; /* when it was asked to end; 0: it was not */
     enum nt_kill kill;
     int signal;
     char reason[DISTURBED_TEXT];
@@ -148,6 +151,22 @@ static int cancelled_by(const struct nt_command *command)
     return number == 0 && this ? atomic_load(this) : number;
 }
 
+/* By what a person or a supervisor sends it is asked, and may tidy up; what is still there
+ * after that, and whatever is ended in another way, is killed. */
+static void cancel(struct call *call, int number, uint64_t now)
+{
+    bool asks = number == SIGINT || number == SIGTERM || number == SIGHUP ||
+                number == SIGQUIT;
+
+    if (asks && call->asked_ns == 0) {
+        call->asked_ns = now;
+        if (!call->run.over)
+            nt_wire_send_u64(call->box, FRAME_SIGNAL, 0, call->run.id, (uint64_t)number);
+    }
+    if (!asks || now >= call->asked_ns + TIDY_NS)
+        kill_it(call, NT_KILL_CANCELLED, number, CANCELLED);
+}
+
 static void look_around(struct call *call)
 {
     int number = cancelled_by(call->command);
@@ -155,7 +174,7 @@ static void look_around(struct call *call)
 
     nt_wire_beat(call->box, now);
     if (number != 0)
-        kill_it(call, NT_KILL_CANCELLED, number, "cancelled");
+        cancel(call, number, now);
     if (now >= call->disturbed_ns) {
         call->disturbed_ns = now + SLICE_NS;
         end_if_disturbed(call);
@@ -592,6 +611,8 @@ static enum nacre_status finish(struct call *call, struct nacre_error *err)
         return nacre_fail(err, NACRE_ERR_IO, "%s", call->box->why);
     }
     nt_result_exit(&run->exit, result);
+    if (call->asked_ns > 0)
+        (void)snprintf(result->reason, sizeof(result->reason), CANCELLED);
     return NACRE_OK;
 }
 
@@ -609,7 +630,7 @@ enum nacre_status nt_box_run(struct nt_box *box, const struct nt_command *comman
     prepare(&call);
     /* While its sandbox was made, which may take minutes: it shall not even begin. */
     if (number != 0) {
-        nt_result_killed(NT_KILL_CANCELLED, number, "cancelled", result);
+        nt_result_killed(NT_KILL_CANCELLED, number, CANCELLED, result);
         return NACRE_OK;
     }
     status = begin(&call, err);

@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "nacre/clock.h"
-#include "pidfd.h"
 
 #define PERIOD_US 100000
 #define FREEZE_MS_MAX 1000
@@ -274,52 +272,6 @@ void nacre_box_group_thaw(struct nacre_box_group *group)
         (void)begin_freeze(group, false);
 }
 
-/* Between the list and the signal the process may end and a stranger get its number: so
- * the number is pinned first, and then asked again where it belongs. */
-static void kill_member(const struct nacre_box_group *group, pid_t pid)
-{
-    NACRE_AUTO(nacre_fd_guard) int pidfd = nacre_pidfd_open(pid);
-    NACRE_AUTO(nacre_fd_guard) int fd = -1;
-    char path[64], text[4096];
-    ssize_t count;
-
-    if (pidfd < 0)
-        return;
-    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    count = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (count <= 0)
-        return;
-    text[count] = '\0';
-    if (strstr(text, group->name))
-        (void)nacre_pidfd_signal(pidfd, SIGKILL);
-}
-
-/* False: it lists none. */
-static bool kill_listed(const struct nacre_box_group *group, const struct box_dir *dir)
-{
-    NACRE_AUTO(nacre_fd_guard) int fd =
-        openat(dir->dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    char text[4096];
-    pid_t pid = 0;
-    ssize_t count;
-    bool found = false;
-
-    while (fd >= 0 && (count = read(fd, text, sizeof(text))) > 0) {
-        found = true;
-        for (ssize_t i = 0; i < count; i++) {
-            if (text[i] >= '0' && text[i] <= '9') {
-                pid = pid * 10 + (text[i] - '0');
-                continue;
-            }
-            if (pid > 0) /* 0: of a pid namespace that we don't see */
-                kill_member(group, pid);
-            pid = 0;
-        }
-    }
-    return found;
-}
-
 /* Whoever is frozen does not fork, and dies when thawed. */
 static void kill_once(struct nacre_box_group *group)
 {
@@ -331,7 +283,8 @@ static void kill_once(struct nacre_box_group *group)
             nacre_cgroup_pause_ms(1);
     }
     /* Mostly they are in all of the directories: one list is as good as the others. */
-    for (size_t i = 0; i < group->count && !kill_listed(group, &group->dirs[i]); i++)
+    for (size_t i = 0; i < group->count &&
+                       !nacre_cgroup_kill_listed(group->dirs[i].dir_fd, group->name); i++)
         ;
     nacre_box_group_thaw(group);
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,7 @@
 #include "nacre/clock.h"
 #include "nacre/hash.h"
 #include "nacre/own.h"
+#include "pidfd.h"
 
 #define WEIGHT_MAX 10000
 #define LOG_BITS 48
@@ -200,4 +202,51 @@ uint64_t nacre_cgroup_weight(uint64_t shares)
             low = middle + 1;
     }
     return low;
+}
+
+/* ---- killing ---- */
+
+/* Between the list and the signal the process may end and a stranger get its number: so
+ * the number is pinned first, and then asked again where it belongs. */
+static void kill_member(const char *name, pid_t pid)
+{
+    NACRE_AUTO(nacre_fd_guard) int pidfd = nacre_pidfd_open(pid);
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    char path[64], text[4096];
+    ssize_t count;
+
+    if (pidfd < 0)
+        return;
+    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    count = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (count <= 0)
+        return;
+    text[count] = '\0';
+    if (strstr(text, name))
+        (void)nacre_pidfd_signal(pidfd, SIGKILL);
+}
+
+bool nacre_cgroup_kill_listed(int dir_fd, const char *name)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd =
+        openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    char text[4096];
+    pid_t pid = 0;
+    ssize_t count;
+    bool found = false;
+
+    while (fd >= 0 && (count = read(fd, text, sizeof(text))) > 0) {
+        found = true;
+        for (ssize_t i = 0; i < count; i++) {
+            if (text[i] >= '0' && text[i] <= '9') {
+                pid = pid * 10 + (text[i] - '0');
+                continue;
+            }
+            if (pid > 0) /* 0: of a pid namespace that we don't see */
+                kill_member(name, pid);
+            pid = 0;
+        }
+    }
+    return found;
 }

@@ -47,6 +47,10 @@ void nacre_cgroup_read(int dir_fd, const char *name, char *ret_text, size_t size
 /* v1's cpu.shares as v2's cpu.weight. */
 uint64_t nacre_cgroup_weight(uint64_t shares);
 
+/* Kills what is listed in the cgroup and says, by /proc, that it belongs to `name`, a part
+ * of a path that nobody else's has.  False: it lists none. */
+bool nacre_cgroup_kill_listed(int dir_fd, const char *name);
+
 void nacre_cgroup_pause_ms(unsigned ms);
 
 #endif

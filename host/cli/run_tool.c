@@ -116,20 +116,24 @@ static void run_clear(struct run *run)
 /* The one engine that a signal can reach.  Set before the handler is. */
 static struct nacre_engine *cancel_engine;
 
-static void on_signal(int signal)
+/* The first asks the command to end, the second kills it; a third of the same kind ends
+ * nacre itself, and its workers with it. */
+static void on_signal(int number)
 {
+    static volatile sig_atomic_t is_asked;
     int kept = errno;
 
-    nacre_cancel(cancel_engine, signal);
+    nacre_cancel(cancel_engine, is_asked ? SIGKILL : number);
+    if (is_asked)
+        (void)signal(number, SIG_DFL);
+    is_asked = 1;
     errno = kept;
 }
 
-/* Once each: a second ^C ends nacre itself, and its workers with it.  A signal that
- * is ignored from birth, as under nohup, stays ignored. */
+/* A signal that is ignored from birth, as under nohup, stays ignored. */
 static void catch_signal(int signal)
 {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-    struct sigaction before;
+    struct sigaction action = { .sa_handler = on_signal }, before;
 
     (void)sigemptyset(&action.sa_mask);
     if (sigaction(signal, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
@@ -430,6 +434,7 @@ static enum nacre_status run_it(const struct cli_args *args,
                                 const struct cli_operands *operands, struct run *run,
                                 struct nacre_error *err)
 {
+    static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
     struct nacre_engine_options engine = {
         .audit_path = args->values[RUN_OPT_AUDIT].text,
         .landlock_min = (uint32_t)args->values[RUN_OPT_LANDLOCK].number,
@@ -448,17 +453,15 @@ static enum nacre_status run_it(const struct cli_args *args,
     if (status != NACRE_OK)
         return status;
     cancel_engine = run->engine;
-    catch_signal(SIGINT);
-    catch_signal(SIGTERM);
-    catch_signal(SIGHUP);
+    for (size_t i = 0; i < NACRE_COUNT(caught); i++)
+        catch_signal(caught[i]);
     status = nacre_run(run->engine, run->policy, run->tool, &run->request.request,
                        &run->result, err);
     nacre_session_hold_settle(run->session.hold, status, run->result);
     if (status == NACRE_ERR_NOT_RUNNABLE && run->request.request.invoke)
         status = fail_invoke(run->tool, operands->module, err);
-    release_signal(SIGINT);
-    release_signal(SIGTERM);
-    release_signal(SIGHUP);
+    for (size_t i = 0; i < NACRE_COUNT(caught); i++)
+        release_signal(caught[i]);
     cli_term_clear(&run->term);
     return status;
 }

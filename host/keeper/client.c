@@ -146,10 +146,11 @@ struct run {
     struct nacre_result *result;
     int socket;
     struct feed feed;
-    uint64_t cancelled_until_ns; /* 0: nobody has */
+    int cancelled; /* the signal that the keeper knows of; 0: none */
+    uint64_t cancelled_until_ns;
 };
 
-/* Tells the keeper once; it answers with how the command ended. */
+/* Tells the keeper, which answers with how the command ended. */
 static enum nacre_status pass_cancel(struct run *run, struct nacre_error *err)
 {
     int number = atomic_load(&run->executor->cancelled);
@@ -157,13 +158,15 @@ static enum nacre_status pass_cancel(struct run *run, struct nacre_error *err)
 
     if (number == 0 && run->request->cancelled)
         number = atomic_load(run->request->cancelled);
-    if (run->cancelled_until_ns > 0 && nacre_clock_ns() > run->cancelled_until_ns)
+    if (run->cancelled != 0 && nacre_clock_ns() > run->cancelled_until_ns)
         return nacre_fail(err, NACRE_ERR_BACKEND,
                           "the keeper does not end the command: see `nacre ps`, and end "
                           "the keeper with `nacre keeper --quit`");
-    if (number == 0 || run->cancelled_until_ns > 0)
+    if (number == 0 || number == run->cancelled)
         return NACRE_OK;
-    run->cancelled_until_ns = message_within_ms(CANCEL_MS);
+    if (run->cancelled == 0)
+        run->cancelled_until_ns = message_within_ms(CANCEL_MS);
+    run->cancelled = number;
     (void)snprintf(text, sizeof(text), "%d", number);
     return message_send(run->socket, MESSAGE_CANCEL, text, strlen(text), -1,
                         message_within_ms(MESSAGE_MS), err);

@@ -142,7 +142,7 @@ is_gone() {
 start() {
   last=(nacre "$@" '&')
   : >"$scratch/out"
-  env --default-signal=INT "$NACRE" "$@" <"$input" >"$scratch/out" 2>"$scratch/err" &
+  env --default-signal=INT,QUIT "$NACRE" "$@" <"$input" >"$scratch/out" 2>"$scratch/err" &
   pid=$!
 }
 

@@ -89,6 +89,38 @@ D25_signals_to_nacre_end_the_command() {
   expect_pairs
 }
 
+D25_a_command_that_is_asked_to_end_may_tidy_up() {
+  scene
+  native p.yaml timeout_ms=60000
+  local signal
+  for signal in INT TERM HUP QUIT; do
+    begin sh -c 'trap "echo tidied; exit 5" INT TERM HUP QUIT; echo up; while :; do sleep 0.1; done'
+    until_true 20 grep -q up "$scratch/out" || fail "it does not run"
+    kill -$signal "$pid"
+    until_true 20 is_gone "$pid" || fail "nacre runs on"
+    finish
+    expect_status 5
+    grep -q tidied "$scratch/out" || fail "SIG$signal was not passed on"
+  done
+  expect_pairs
+}
+
+D25_a_second_signal_kills_at_once() {
+  scene
+  native p.yaml timeout_ms=60000
+  local word
+  word=$(unique)
+  begin sh -c "trap '' INT TERM; echo up; sleep $word & sleep $word"
+  until_true 20 grep -q up "$scratch/out" || fail "it does not run"
+  kill -INT "$pid"
+  kill -TERM "$pid"
+  until_true 20 is_gone "$pid" || fail "nacre runs on"
+  finish
+  expect_status 137
+  expect_gone "$word"
+  expect_pairs
+}
+
 R14_three_hundred_runs_leave_nothing() {
   scene
   native p.yaml '!/workspace/.env'

@@ -56,8 +56,13 @@ S01_no_privilege_and_no_way_to_one() {
   inside sh -c 'for p in su sudo passwd newgrp mount chsh pkexec ping; do
     f=$(command -v $p) && [ -u "$f" ] && $f -c "id -u" </dev/null 2>/dev/null; done; true'
   expect_out ""
-  # A program of root's with the set-uid bit, brought along; outside it works.
   [[ $is_root == yes ]] || return 0
+  # Who has more groups leaves them outside.
+  [[ $(setpriv --groups 4,24 grep ^Groups: /proc/self/status) == *"4 24"* ]] ||
+    fail "the control has no groups"
+  [[ $(setpriv --groups 4,24 "$NACRE" run --policy p.yaml --workspace work -- \
+    grep ^Groups: /proc/self/status) =~ ^Groups:[[:space:]]*$ ]] || fail "further groups"
+  # A program of root's with the set-uid bit, brought along; outside it works.
   cp "$(command -v id)" work/become
   chown 0:0 work/become
   chmod 4755 work/become

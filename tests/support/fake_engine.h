@@ -50,11 +50,17 @@ struct fake_rule {
 #define FAKE_END { .path = NULL }
 
 /* GET /version, as an engine of API 1.41 answers it. */
-#define FAKE_VERSION                                                              \
+#ifdef __aarch64__
+#define FAKE_ARCH "arm64"
+#else
+#define FAKE_ARCH "amd64"
+#endif
+#define FAKE_VERSION_OF(arch)                                                     \
     { .method = "GET", .path = "/version",                                        \
       .body = "{\"Version\":\"20.10.24\",\"ApiVersion\":\"1.41\","                \
-              "\"MinAPIVersion\":\"1.12\",\"Os\":\"linux\",\"Arch\":\"amd64\","   \
+              "\"MinAPIVersion\":\"1.12\",\"Os\":\"linux\",\"Arch\":\"" arch "\","  \
               "\"KernelVersion\":\"6.1.0\",\"Components\":[{\"Name\":\"Engine\"}]}" }
+#define FAKE_VERSION FAKE_VERSION_OF(FAKE_ARCH)
 
 /* POST /containers/create: every container gets this id. */
 #define FAKE_ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

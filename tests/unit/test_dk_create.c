@@ -255,6 +255,27 @@ static void the_init_of_a_setup_command_lies_in_no_image(void **state)
     must_equal(json_object_get(body, "Cmd"), "[\"setup\"]");
 }
 
+/* And the engine must not fill it with what the image has there. */
+static void init_that_is_carried_is_a_volume(void **state)
+{
+    static const struct dk_bind carried[] = {
+        { .source = "0123", .target = DK_INIT_TARGET, .is_dir = true, .volume = true },
+    };
+    struct nacre_plan plan = plain_plan();
+    struct dk_order order = order_of(&plan);
+    NACRE_AUTO(dk_json_guard) json_t *body = NULL;
+
+    (void)state;
+    order.far = true;
+    order.binds = carried;
+    order.bind_count = 1;
+    body = dk_create_body(&order);
+    must_equal(json_object_get(body, "Entrypoint"), "[\"/.nacre-init/init\"]");
+    must_equal(json_object_get(json_object_get(body, "HostConfig"), "Mounts"),
+               "[{\"Type\":\"volume\",\"Source\":\"0123\",\"Target\":\"/.nacre-init\","
+               "\"ReadOnly\":true,\"VolumeOptions\":{\"NoCopy\":true}}]");
+}
+
 static void what_would_open_the_sandbox_is_never_asked_for(void **state)
 {
     static const char *const never[] = {
@@ -363,6 +384,7 @@ int main(void)
         cmocka_unit_test(the_whole_body_is_what_an_engine_takes),
         cmocka_unit_test(each_line_has_its_field),
         cmocka_unit_test(the_init_of_a_setup_command_lies_in_no_image),
+        cmocka_unit_test(init_that_is_carried_is_a_volume),
         cmocka_unit_test(what_would_open_the_sandbox_is_never_asked_for),
         cmocka_unit_test(two_orders_that_differ_never_share_a_digest),
         cmocka_unit_test(short_of_memory_there_is_no_body),

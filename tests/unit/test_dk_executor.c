@@ -474,6 +474,51 @@ static void a_setup_command_is_root_without_workspace_or_network(void **state)
     assert_non_null(strstr(jail.err.text, "status 5, saying: 0\\x0a0\\x0a"));
 }
 
+/* In the engine's own tree; its pid lies beside its socket. */
+static void in_engine(const char *command)
+{
+    char line[1024];
+
+    (void)snprintf(line, sizeof(line),
+                   "nsenter --target $(cat $(dirname %s)/pid) --mount -- %s %s/state",
+                   getenv("DOCKER_HOST") + strlen("unix://"), command, jail.top);
+    assert_int_equal(system(line), 0);
+}
+
+/* It stays for the next run; here others count what containers there are. */
+static void remove_carrier(void)
+{
+    NACRE_AUTO(dk_json_guard) json_t *list = NULL;
+    struct nacre_error err;
+
+    assert_int_equal(dk_container_list(observer, "nacre.init", SOON, &list, &err),
+                     NACRE_OK);
+    assert_int_equal(json_array_size(list), 1);
+    assert_int_equal(
+        dk_container_remove(
+            observer, json_string_value(json_object_get(json_array_get(list, 0), "Id")),
+            SOON, &err),
+        NACRE_OK);
+}
+
+/* Init is carried there, and nothing of it is in the image that is kept. */
+static void a_setup_command_runs_where_nacres_files_are_not_seen(void **state)
+{
+    char command[128];
+
+    NEEDS_ENGINE();
+    if (geteuid() != 0)
+        skip();
+    (void)snprintf(command, sizeof(command), "id -u >/etc/ran; ls -A /dev; : %d",
+                   (int)getpid());
+    in_engine("mount -t tmpfs none");
+    jail.plan.container.setup_command = command;
+    (void)jail_exits(&jail, "cat /etc/ran; ls -d /dev/.nacre-init; id -u", 0);
+    in_engine("umount");
+    remove_carrier();
+    assert_true(jail_says(&jail, "0\n1000\n"));
+}
+
 static void a_setup_command_that_fails_is_told_and_leaves_nothing(void **state)
 {
     static char fails[] = "echo all is well; echo 'no such package' >&2; exit 4";
@@ -522,6 +567,7 @@ int main(void)
         IN_ENGINE(a_setup_command_has_an_engines_capabilities_and_profile),
         IN_ENGINE(a_setup_command_ends_with_its_run),
         IN_ENGINE(a_setup_command_is_root_without_workspace_or_network),
+        IN_ENGINE(a_setup_command_runs_where_nacres_files_are_not_seen),
         IN_ENGINE(a_setup_command_that_fails_is_told_and_leaves_nothing),
     };
 

@@ -13,6 +13,7 @@
 #include "fake_engine.h"
 #include "jail_world.h"
 #include "nacre/clock.h"
+#include "nacre/path.h"
 
 static struct jail jail;
 static struct fake_engine *engine;
@@ -247,6 +248,43 @@ static void an_engine_on_another_machine_is_told_so(void **state)
     assert_non_null(strstr(jail.err.text, "another machine"));
 }
 
+static void an_engine_of_another_architecture_is_told_so(void **state)
+{
+    static const struct fake_rule rules[] = { FAKE_VERSION_OF("s390x"), INFO, LIST, IMAGE,
+                                              FAKE_END };
+
+    (void)state;
+    start(rules);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(jail.err.text, "the engine's machine is s390x, and this nacre "
+                                          "brings an init for " FAKE_ARCH));
+}
+
+/* It has to be there before a sandbox is asked for. */
+static void init_that_can_not_be_brought_to_an_engine_ends_the_run(void **state)
+{
+    static char missing[NACRE_PATH_MAX + 128];
+    struct fake_rule rules[] = {
+        HEAD,
+        { .method = "POST", .path = "/containers/create", .status = 400,
+          .body = missing },
+        { .method = "POST", .path = "/images/create", .status = 500,
+          .body = "{\"message\":\"no room\"}" },
+        REMOVE, FAKE_END,
+    };
+
+    (void)state;
+    (void)snprintf(missing, sizeof(missing),
+                   "{\"message\":\"bind source path does not exist: "
+                   "%s/state/boxes/init\"}", jail.top);
+    start(rules);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(jail.err.text, "nacre's init can't be brought to the engine"));
+    assert_non_null(strstr(jail.err.text, "no room"));
+    assert_int_equal(asked("/containers/create"), 1);
+    assert_int_equal(asked("/images/create"), 1);
+}
+
 static void an_engine_that_does_not_answer_is_given_up(void **state)
 {
     static const struct fake_rule rules[] = {
@@ -290,6 +328,8 @@ int main(void)
         EACH(a_stream_that_is_none_of_inits_ends_at_once),
         EACH(each_call_that_fails_leaves_nothing),
         EACH(an_engine_on_another_machine_is_told_so),
+        EACH(an_engine_of_another_architecture_is_told_so),
+        EACH(init_that_can_not_be_brought_to_an_engine_ends_the_run),
         EACH(an_engine_that_does_not_answer_is_given_up),
         EACH(leftovers_that_cannot_be_listed_are_left),
     };

@@ -234,6 +234,40 @@ static void each_field_that_differs_is_refused_by_name(void **state)
     }
 }
 
+/* Where it lies is the engine's affair. */
+static void a_volume_is_known_by_its_name(void **state)
+{
+    static const struct {
+        const char *mounts;
+        bool passes;
+    } cases[] = {
+#define VOLUME(name, rw)                                                                 \
+    "[{\"Type\":\"volume\",\"Name\":\"" name "\",\"Source\":\"/engines/_data\","          \
+    "\"Destination\":\"/.nacre-init\",\"Mode\":\"z\",\"RW\":" rw "}]"
+        { VOLUME("ours", "false"), true },
+        { VOLUME("another", "false"), false },
+        { VOLUME("ours", "true"), false },
+        { "[{\"Type\":\"bind\",\"Name\":\"ours\",\"Source\":\"ours\","
+          "\"Destination\":\"/.nacre-init\",\"RW\":false}]", false },
+#undef VOLUME
+    };
+    static const char one[] =
+        "[{\"Type\":\"volume\",\"Source\":\"ours\",\"Target\":\"/.nacre-init\","
+        "\"ReadOnly\":true,\"VolumeOptions\":{\"NoCopy\":true}}]";
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(cases); i++) {
+        NACRE_AUTO(dk_json_guard) json_t *body = load(asked);
+        NACRE_AUTO(dk_json_guard) json_t *inspect = load(recorded);
+        struct nacre_error err;
+
+        change(body, "HostConfig.Mounts", one);
+        change(inspect, "HostConfig.Mounts", one);
+        change(inspect, "Mounts", cases[i].mounts);
+        assert_int_equal(dk_readback(body, inspect, &err) == NACRE_OK, cases[i].passes);
+    }
+}
+
 static void an_engines_words_are_escaped_and_cut(void **state)
 {
     char value[2100] = "\"\\u001b[31m";
@@ -271,6 +305,7 @@ int main(void)
         cmocka_unit_test(what_was_asked_for_passes),
         cmocka_unit_test(what_an_engine_fills_in_passes),
         cmocka_unit_test(each_field_that_differs_is_refused_by_name),
+        cmocka_unit_test(a_volume_is_known_by_its_name),
         cmocka_unit_test(an_engines_words_are_escaped_and_cut),
         cmocka_unit_test(short_of_memory_nothing_passes_that_would_not),
     };

@@ -301,10 +301,11 @@ static void questions_are_answered_from_within_the_walls(void **state)
     struct owner *owner = owner_open(OWNER_PID1);
     struct init_config config = owner_config_plain();
     char text[256], fifo[NACRE_PATH_MAX], large[NACRE_PATH_MAX], file[NACRE_PATH_MAX];
-    char questions_text[3][NACRE_PATH_MAX + 8];
+    char questions_text[4][NACRE_PATH_MAX + 8];
     const char *questions[] = {
         "file /proc/self/status", "stat /proc", "file /no/such", "stat /no/such", "what",
         questions_text[0], questions_text[1], questions_text[2], "file /etc",
+        questions_text[3], "list /no/such",
     };
     struct stat info;
     size_t count;
@@ -312,7 +313,9 @@ static void questions_are_answered_from_within_the_walls(void **state)
 
     (void)state;
     scene_shell("chmod 755 .; mkfifo fifo; truncate -s 300000 large; echo hi >file; "
-                "chmod 644 fifo large file");
+                "chmod 644 fifo large file; mkdir -m 755 dir; touch dir/.one");
+    (void)snprintf(questions_text[3], sizeof(questions_text[3]), "list %s",
+                   scene_path(fifo, "dir"));
     (void)snprintf(questions_text[0], sizeof(questions_text[0]), "file %s",
                    scene_path(fifo, "fifo"));
     (void)snprintf(questions_text[1], sizeof(questions_text[1]), "file %s",
@@ -339,6 +342,12 @@ static void questions_are_answered_from_within_the_walls(void **state)
     free(answer);
     answer = owner_answer(owner, questions[5], NULL);
     assert_string_equal(answer, "");
+    free(answer);
+    answer = owner_answer(owner, questions_text[3], NULL);
+    assert_string_equal(answer, ".one\n");
+    free(answer);
+    answer = owner_answer(owner, "list /no/such", NULL);
+    assert_string_equal(answer, "error ENOENT");
     free(answer);
     free(owner_answer(owner, questions[6], &count));
     assert_int_equal(count, ANSWER_BYTES_MAX);

@@ -501,9 +501,8 @@ static void a_launcher_that_was_killed_is_replaced(void **state)
     assert_true(jail_as_both(loses_launcher, NULL));
 }
 
-/* It makes what is a child of its caller's: whoever is killed in between leaves one that
- * the caller has to learn of all the same. */
-static int kills_launcher_early(void *data)
+/* At whatever point of its way it is killed: it is the caller's own child. */
+static int kills_pid1_early(void *data)
 {
     const struct spec_head head = { .uid = geteuid() ? geteuid() : 1000,
                                     .gid = geteuid() ? getegid() : 1000,
@@ -522,7 +521,7 @@ static int kills_launcher_early(void *data)
         CHILD_CHECK(nt_launcher_open(false, &launcher, &err) == NACRE_OK);
         nt_launcher_prepare(launcher, &head);
         (void)snprintf(text, sizeof(text), "/proc/self/task/%d/children", getpid());
-        children = fopen(text, "re"); /* its first child is the launcher */
+        children = fopen(text, "re");
         CHILD_CHECK(children && fscanf(children, "%d", &pid) == 1);
         (void)fclose(children);
         (void)nanosleep(&pause, NULL);
@@ -533,10 +532,10 @@ static int kills_launcher_early(void *data)
     return 0;
 }
 
-static void a_launcher_that_is_killed_early_leaves_no_zombie(void **state)
+static void a_pid_1_that_is_killed_early_leaves_no_zombie(void **state)
 {
     (void)state;
-    assert_exited(in_child(kills_launcher_early, NULL), 0);
+    assert_exited(in_child(kills_pid1_early, NULL), 0);
 }
 
 static void *run_once(void *data)
@@ -585,7 +584,7 @@ int main(void)
         cmocka_unit_test(killing_the_owner_leaves_nothing_running),
         cmocka_unit_test(many_runs_leave_no_process_and_no_fd),
         cmocka_unit_test(a_launcher_that_was_killed_is_replaced),
-        cmocka_unit_test(a_launcher_that_is_killed_early_leaves_no_zombie),
+        cmocka_unit_test(a_pid_1_that_is_killed_early_leaves_no_zombie),
         cmocka_unit_test(a_run_does_not_end_with_the_thread_of_another),
     };
 
