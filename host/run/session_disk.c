@@ -51,7 +51,8 @@ static bool can_be_made(const struct session_disk *disk, int fd)
 {
     struct nacre_error ignored;
 
-    return disk->bytes > 0 && nacre_disk_probe(&ignored) == NACRE_OK && session_dir_is_empty(fd);
+    return disk->bytes > 0 && nacre_disk_probe(&ignored) == NACRE_OK &&
+           session_dir_is_empty(fd);
 }
 
 /* The workspace as its name leads to it now: in the mount, where there is one. */
