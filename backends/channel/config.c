@@ -35,6 +35,7 @@ bool init_config_pack(struct pack *pack, const struct init_config *config)
     pack_u64(pack, config->weighed_apart);
     pack_u64(pack, config->landlock_none);
     pack_text(pack, config->oom_file);
+    pack_text(pack, config->forks_file ? config->forks_file : "");
     pack_bytes(pack, config->filter, config->filter_bytes);
     pack_u64(pack, config->mask_count);
     for (size_t i = 0; i < config->mask_count; i++) {
@@ -70,6 +71,7 @@ bool init_config_unpack(struct unpack *unpack, struct init_room *room,
     config.weighed_apart = unpack_bool(unpack);
     config.landlock_none = unpack_bool(unpack);
     config.oom_file = unpack_text(unpack);
+    config.forks_file = unpack_text(unpack);
     config.filter = unpack_bytes(unpack, &config.filter_bytes);
     if (config.filter_bytes % sizeof(struct sock_filter) != 0 ||
         config.filter_bytes / sizeof(struct sock_filter) > CONFIG_FILTER_MAX)
@@ -149,6 +151,7 @@ bool init_exit_pack(struct pack *pack, const struct init_exit *exit)
     pack_u64(pack, exit->system_us);
     pack_u64(pack, exit->memory_bytes_peak);
     pack_u64(pack, exit->oom_kills);
+    pack_u64(pack, exit->forks_refused);
     pack_u64(pack, exit->left_behind);
     return !pack->failed;
 }
@@ -163,6 +166,7 @@ bool init_exit_unpack(struct unpack *unpack, struct init_exit *ret_exit)
     exit.system_us = unpack_u64(unpack);
     exit.memory_bytes_peak = unpack_u64(unpack);
     exit.oom_kills = unpack_u64(unpack);
+    exit.forks_refused = unpack_u64(unpack);
     exit.left_behind = unpack_u64(unpack);
     if (!unpack_whole(unpack))
         return false;

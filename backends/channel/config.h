@@ -53,6 +53,8 @@ struct init_config {
     bool landlock_none;   /* no second wall: the engine's container has none */
     const char *oom_file; /* where the kernel counts kills for memory; "" for none:
                              memory.events (v2) or memory.oom_control (v1) */
+    const char *forks_file; /* where it counts forks that it refused: pids.events; "" or
+                               NULL for none */
     const void *filter;   /* struct sock_filter[]: a second seccomp program; or empty */
     size_t filter_bytes;
     const struct init_mask *masks;
@@ -119,6 +121,7 @@ struct init_exit {
     uint64_t status; /* exit status, or signal */
     uint64_t user_us, system_us, memory_bytes_peak; /* of it and all it started */
     uint64_t oom_kills; /* that the kernel counted while it ran */
+    uint64_t forks_refused; /* likewise, for the limit on processes */
     uint64_t left_behind; /* processes that outlived it and were killed */
 };
 enum init_how {

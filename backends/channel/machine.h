@@ -69,6 +69,7 @@ struct init_machine {
 
 /* Where the kills for memory are counted, for init_config.oom_file. */
 #define MACHINE_OOM_FILE "/sys/fs/cgroup/nacre/memory.events"
+#define MACHINE_FORKS_FILE "/sys/fs/cgroup/nacre/pids.events"
 
 bool init_machine_pack(struct pack *pack, const struct init_machine *machine);
 /* Texts point into the message, mounts into `ret_mounts` (MACHINE_MOUNTS_MAX of them). */

@@ -200,33 +200,25 @@ static enum nacre_status add_mask(struct dk_binds *binds,
     return status;
 }
 
-/* A private directory is empty when the container starts, so the first component of a
- * denied name is what has to be held; and a directory holds any name. */
+/* A private directory is empty when the container starts, but for the way to a denied
+ * name (dk_create.c), which is covered as a directory: nobody can say what it would be. */
 static enum nacre_status cover_private(struct dk_binds *binds,
                                        const struct dk_binds_input *input,
                                        const struct nacre_open_mount *open,
                                        struct nacre_error *err)
 {
-    for (uint32_t i = 0; i < open->denied_count; i++) {
-        size_t length = strcspn(open->denied[i], "/");
-        char target[NACRE_PATH_MAX], first[NACRE_PATH_MAX];
-        enum nacre_status status;
-        bool held = false;
+    enum nacre_status status = NACRE_OK;
 
-        (void)snprintf(first, sizeof(first), "%.*s", (int)length, open->denied[i]);
-        status = join(open->mount->guest, first, target, err);
-        if (status != NACRE_OK)
-            return status;
-        for (size_t k = 0; k < binds->covered_count; k++)
-            held |= strcmp(binds->covered[k], target) == 0;
-        if (!held)
-            status = add_cover(binds, input, target,
-                               input->carried || length == 0 ||
-                                   open->denied[i][length] == '/', err);
-        if (status != NACRE_OK)
-            return status;
+    for (uint32_t i = 0; i < open->mount->denied_count && status == NACRE_OK; i++) {
+        char target[NACRE_PATH_MAX];
+
+        if (nacre_mount_covers_denied(open->mount, i))
+            continue;
+        status = join(open->mount->guest, open->mount->denied[i], target, err);
+        if (status == NACRE_OK)
+            status = add_cover(binds, input, target, true, err);
     }
-    return NACRE_OK;
+    return status;
 }
 
 /* ---- names of the image's own ---- */
@@ -243,6 +235,8 @@ static bool is_in_tmpfs(const struct nacre_plan *plan, const char *path)
 {
     char *const *items = plan->container.tmpfs;
 
+    if (plan->container.own_tmp && nacre_path_is_below(path, "/tmp", NULL))
+        return true;
     for (; items && *items; items++) {
         char top[NACRE_PATH_MAX];
 

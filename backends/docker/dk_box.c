@@ -153,18 +153,27 @@ static void told_clear(struct told *told)
     nt_door_names_clear(&told->names);
 }
 
-/* Where the kernel of these parts counts its kills for memory. */
-static const char *oom_file(const struct dk_parts *parts)
+/* Where the kernel of these parts counts kills for memory, and forks that it refused. */
+static void set_counters(const struct dk_parts *parts, struct init_config *config)
 {
+    bool is_v2 = parts->site->is_cgroup2;
+
     switch (parts->kernel) {
-    case DK_KERNEL_GVISOR: return "";
-    case DK_KERNEL_MACHINE: return MACHINE_OOM_FILE;
+    case DK_KERNEL_GVISOR:
+        config->oom_file = config->forks_file = "";
+        return;
+    case DK_KERNEL_MACHINE:
+        config->oom_file = MACHINE_OOM_FILE;
+        config->forks_file = MACHINE_FORKS_FILE;
+        return;
     case DK_KERNEL_HOSTS:
     case DK_KERNEL_KATA:
         break;
     }
-    return parts->site->is_cgroup2 ? "/sys/fs/cgroup/memory.events"
-                                   : "/sys/fs/cgroup/memory/memory.oom_control";
+    config->oom_file = is_v2 ? "/sys/fs/cgroup/memory.events"
+                             : "/sys/fs/cgroup/memory/memory.oom_control";
+    config->forks_file = is_v2 ? "/sys/fs/cgroup/pids.events"
+                               : "/sys/fs/cgroup/pids/pids.events";
 }
 
 static enum nacre_status tell(const struct dk_parts *parts, const struct dk_report *report,
@@ -173,6 +182,7 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
     const struct dk_binds *binds = &parts->binds;
     char *const *blocked = parts->plan->container.blocked_syscalls;
     bool gvisor = parts->kernel == DK_KERNEL_GVISOR;
+    bool once = dk_create_is_once(parts->plan);
     size_t blocked_count = 0;
     enum nacre_status status = NACRE_OK;
 
@@ -191,11 +201,11 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
         status = nt_door_names_make(parts->plan, &told->names, err);
     told->config = (struct init_config){
         .beat_ms_max = BEAT_MS_MAX,
-        .commands_max = gvisor ? 1 : COMMANDS_MAX, /* see take_turn() */
+        .once = once,
+        .commands_max = gvisor || once ? 1 : COMMANDS_MAX, /* see take_turn() */
         .capabilities_kept = dk_parts_capabilities(parts),
         .weighed_apart = dk_site_says(parts->site, "CPUShares"),
         .landlock_none = true,
-        .oom_file = oom_file(parts),
         .filter = told->filter->code,
         .filter_bytes = told->filter->count * sizeof(told->filter->code[0]),
         .masks = told->masks,
@@ -206,6 +216,7 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
         .questions = report->questions,
         .question_count = report->question_count,
     };
+    set_counters(parts, &told->config);
     return status;
 }
 

@@ -11,7 +11,6 @@
 
 #define FILES_BYTES (8 << 20) /* of a run's own; each is far smaller */
 #define FILES_MAX 128
-#define SHM_BYTES (64 << 20)
 /* When the machine is short of memory, a guest goes before what people work with. */
 #define OOM_SCORE_ADJ 500
 
@@ -160,25 +159,23 @@ static const char *files_option(const struct dk_order *order, uint64_t files,
 }
 
 /* Private directories live and die with the container, and share what they may hold. */
-static void private_tmpfs(const struct dk_order *order, const struct nacre_mount *mount,
+static void private_tmpfs(const struct dk_order *order, const char *path, bool writable,
                           struct dk_tmpfs *tmpfs)
 {
-    const struct nacre_plan *plan = order->plan;
+    const struct nacre_limits *limits = &order->plan->limits;
+    uint64_t count = nacre_plan_private_count(order->plan);
     char files[FILES_OPTION];
-    uint64_t count = 0;
 
-    for (uint32_t i = 0; i < plan->mount_count; i++)
-        count += plan->mounts[i].host == NULL;
     *tmpfs = (struct dk_tmpfs){
-        .writable = mount->writable,
-        .bytes_max = plan->limits.scratch_bytes_max / count,
-        .files_max = plan->limits.scratch_files_max / count,
+        .writable = writable,
+        .bytes_max = limits->scratch_bytes_max / count,
+        .files_max = limits->scratch_files_max / count,
     };
-    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", mount->guest);
+    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);
     (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
                    "%s,exec,nosuid,nodev,size=%" PRIu64 "%s,uid=%" PRIu32
                    ",gid=%" PRIu32 ",mode=700",
-                   mount->writable ? "rw" : "ro", tmpfs->bytes_max,
+                   writable ? "rw" : "ro", tmpfs->bytes_max,
                    files_option(order, tmpfs->files_max, files), order->uid, order->gid);
 }
 
@@ -210,6 +207,8 @@ static void files_tmpfs(const struct dk_order *order, const char *path,
 bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs)
 {
     char *const *items = order->plan->container.tmpfs;
+    const struct nacre_mount *mount;
+    char way[NACRE_PATH_MAX];
     const struct {
         bool wanted;
         const char *path;
@@ -225,9 +224,20 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
         }
     for (uint32_t i = 0; i < order->plan->mount_count; i++)
         if (!order->plan->mounts[i].host && n-- == 0) {
-            private_tmpfs(order, &order->plan->mounts[i], ret_tmpfs);
+            private_tmpfs(order, order->plan->mounts[i].guest,
+                          order->plan->mounts[i].writable, ret_tmpfs);
             return true;
         }
+    if (order->plan->container.own_tmp && n-- == 0) {
+        private_tmpfs(order, "/tmp", true, ret_tmpfs);
+        return true;
+    }
+    if (nacre_plan_way(order->plan, n, &mount, way)) {
+        private_tmpfs(order, way, mount->writable, ret_tmpfs);
+        return true;
+    }
+    for (size_t ways = 0; nacre_plan_way(order->plan, ways, &mount, way); ways++)
+        n--;
     for (size_t i = 0; i < NACRE_COUNT(files); i++)
         if (files[i].wanted && n-- == 0) {
             files_tmpfs(order, files[i].path, ret_tmpfs);
@@ -250,6 +260,17 @@ static json_t *tmpfs(const struct dk_order *order)
 }
 
 /* ---- limits ---- */
+
+bool dk_create_is_once(const struct nacre_plan *plan)
+{
+    return plan->level == NACRE_LEVEL_CONTAINER && plan->scope == NACRE_SCOPE_RUN &&
+           plan->runtime != NACRE_RUNTIME_GVISOR;
+}
+
+uint64_t dk_create_processes_ours(const struct nacre_plan *plan)
+{
+    return dk_create_is_once(plan) ? 1 : 2;
+}
 
 bool dk_create_ulimit(const struct nacre_plan *plan, size_t n,
                       struct dk_ulimit *ret_ulimit)
@@ -369,7 +390,7 @@ static bool set_limits(json_t *host, const struct nacre_plan *plan)
            set_number(host, "CpuShares", plan->limits.cpu_shares) &&
            set_number(host, "NanoCpus", container->cpus_nano) &&
            set_number(host, "PidsLimit",
-                      processes ? processes + DK_PROCESSES_OURS : 0) &&
+                      processes ? processes + dk_create_processes_ours(plan) : 0) &&
            set_number(host, "BlkioWeight", container->disk_io_weight) &&
            (!container->cpuset ||
             set(host, "CpusetCpus", json_string(container->cpuset))) &&
@@ -431,7 +452,7 @@ static json_t *host_config(const struct dk_order *order)
         "ReadonlyRootfs", container->read_only_root, "CapDrop", "ALL", "NetworkMode",
         "none", "LogConfig", "Type", "none", "Config", "AutoRemove", 1, "Init", 0,
         "IpcMode", "private", "CgroupnsMode", "private", "Privileged", 0, "ShmSize",
-        SHM_BYTES, "OomScoreAdj", OOM_SCORE_ADJ, "OomKillDisable", 0, "RestartPolicy",
+        DK_SHM_BYTES, "OomScoreAdj", OOM_SCORE_ADJ, "OomKillDisable", 0, "RestartPolicy",
         "Name", "no");
 
     if (host && (!order->runtime || set(host, "Runtime", json_string(order->runtime))) &&

@@ -66,8 +66,12 @@ struct dk_order {
     const struct nacre_digest *machine;
 };
 
-/* Pid 1 and the shepherd of a command, which the engine counts with the guest's. */
-#define DK_PROCESSES_OURS 2
+/* A container for one command, which then has pid 1 alone above it: no process that a
+ * guest could signal is nacre's. */
+bool dk_create_is_once(const struct nacre_plan *plan);
+
+/* Pid 1 and the shepherds of commands, which the engine counts with the guest's. */
+uint64_t dk_create_processes_ours(const struct nacre_plan *plan);
 
 /* Where private directories and other tmpfs are, and how large: the report compares. */
 struct dk_tmpfs {
@@ -76,6 +80,8 @@ struct dk_tmpfs {
     bool writable;
     uint64_t bytes_max, files_max; /* 0: not said */
 };
+#define DK_SHM_BYTES (64 << 20) /* of /dev/shm */
+
 /* The Nth tmpfs of an order; false: there are fewer.  One at whose place something is
  * bound is skipped, with an empty path. */
 bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs);

@@ -94,6 +94,7 @@ static bool settle_container(struct nacre_container *container)
     free(container->tmpfs);
     tmpfs[0] = tmp;
     container->tmpfs = tmpfs;
+    container->own_tmp = false;
     drop_texts(container->keep_capabilities);
     drop_texts(container->blocked_syscalls);
     drop_texts(container->environment);

@@ -88,8 +88,8 @@ static void tmpfs(struct making *making)
 }
 
 /*
- * A private directory is empty when the machine starts: the first component of a denied
- * name is held by something that nobody can enter.
+ * A private directory is empty when the machine starts: a denied name is held by something
+ * that nobody can enter, and the way to it is made (dk_create.c).
  *
  * None of these is looked at before each command, as those in shares are.  A share lies
  * in other sandboxes and on the host too, and there a name can be moved from below a
@@ -106,8 +106,10 @@ static void covers(struct making *making)
             const char *denied = plan->mounts[i].denied[k];
             char *target = NULL;
 
-            if (asprintf(&target, "%s%s%.*s", plan->mounts[i].guest, denied[0] ? "/" : "",
-                         (int)strcspn(denied, "/"), denied) < 0)
+            if (nacre_mount_covers_denied(&plan->mounts[i], k))
+                continue;
+            if (asprintf(&target, "%s%s%s", plan->mounts[i].guest, denied[0] ? "/" : "",
+                         denied) < 0)
                 target = NULL;
             add(making, (struct machine_mount){ .kind = MACHINE_MOUNT_TMPFS,
                                                 .target = keep(making, target),
@@ -164,7 +166,7 @@ static int by_target(const void *a, const void *b)
 static size_t most_mounts(const struct dk_parts *inside)
 {
     const struct nacre_plan *plan = inside->plan;
-    size_t count = MOUNTS_MORE + inside->binds.count + plan->mount_count +
+    size_t count = MOUNTS_MORE + inside->binds.count + nacre_plan_private_count(plan) +
                    plan->denied_root_count;
 
     for (size_t i = 0; plan->container.tmpfs && plan->container.tmpfs[i]; i++)

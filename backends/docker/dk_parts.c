@@ -106,15 +106,13 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
     struct nacre_plan *plan = parts->plan;
     uint64_t disk = plan->container.disk_bytes, sum = 0;
     struct dk_order order = { .plan = plan };
-    bool has_private = false, has_own = false;
+    bool has_private = nacre_plan_private_count(plan) > 0, has_own = false;
     struct dk_tmpfs tmpfs;
 
     if (disk == 0)
         return NACRE_OK;
-    for (uint32_t i = 0; i < plan->mount_count; i++) {
-        has_private |= !plan->mounts[i].host;
+    for (uint32_t i = 0; i < plan->mount_count; i++)
         has_own |= plan->mounts[i].host && plan->mounts[i].writable;
-    }
     for (size_t n = 0; dk_create_tmpfs(&order, n, &tmpfs); n++)
         if (tmpfs.path[0] && tmpfs.files_max == 0)
             sum += tmpfs.bytes_max;

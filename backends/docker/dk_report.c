@@ -266,6 +266,10 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
                        bind->inode));
     }
     tmpfs(making, order);
+    if (making->kernel == DK_KERNEL_HOSTS)
+        expect_mount(making, "/dev/shm",
+                     dk_text(making, "rw nosuid nodev type=tmpfs bytes=%d",
+                             DK_SHM_BYTES));
     for (; !order->far && masked && *masked; masked++)
         if (strncmp(*masked, "/sys/fs/", 8) != 0) /* filesystems come and go */
             expect_mount(making, *masked, "type=tmpfs");

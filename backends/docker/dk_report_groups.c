@@ -128,7 +128,7 @@ void dk_expect_groups(struct dk_making *making, const struct dk_parts *parts)
     if (plan->limits.processes_max && !making->gvisor)
         expect_number(making, "the limit on processes",
                       is_v2(making, parts) ? "pids.max" : "pids/pids.max",
-                      plan->limits.processes_max + DK_PROCESSES_OURS);
+                      plan->limits.processes_max + dk_create_processes_ours(plan));
     if (making->kernel == DK_KERNEL_MACHINE) /* the rest is around it */
         return;
     shares(making, parts);

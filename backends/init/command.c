@@ -26,23 +26,39 @@
 enum { AT_SOCKET, AT_INPUT, AT_OUTPUT, AT_ERRORS };
 _Static_assert(AT_ERRORS + 1 == COMMAND_FDS, "a place for each");
 
-/* The line "oom_kill N", which both versions of cgroups have. */
-static uint64_t oom_kills(const struct sandbox *sandbox)
+/* The number of the line "KEY N", which both versions of cgroups have. */
+static uint64_t counted(int fd, const char *key)
 {
     char text[1024];
-    ssize_t count =
-        sandbox->oom_fd < 0 ? -1 : pread(sandbox->oom_fd, text, sizeof(text) - 1, 0);
+    ssize_t count = fd < 0 ? -1 : pread(fd, text, sizeof(text) - 1, 0);
+    size_t length = strlen(key);
     const char *at = text;
 
     if (count <= 0)
         return 0;
     text[count] = '\0';
-    while (at && strncmp(at, "oom_kill ", 9) != 0) {
+    while (at && (strncmp(at, key, length) != 0 || at[length] != ' ')) {
         at = strchr(at, '\n');
         if (at)
             at++;
     }
-    return at ? strtoull(at + 9, NULL, 10) : 0;
+    return at ? strtoull(at + length, NULL, 10) : 0;
+}
+
+static uint64_t oom_kills(const struct sandbox *sandbox)
+{
+    return counted(sandbox->oom_fd, "oom_kill");
+}
+
+static uint64_t forks_refused(const struct sandbox *sandbox)
+{
+    return counted(sandbox->forks_fd, "max");
+}
+
+/* Both only grow; a guest's own files would not have to. */
+static uint64_t grown(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
 }
 
 static void refuse(struct sandbox *sandbox, const uint8_t *id,
@@ -138,6 +154,7 @@ void command_start(struct command *command, struct sandbox *sandbox, const uint8
         .input_bytes = command->input_bytes,
         .lanes = { { -1, FRAME_WINDOW }, { -1, FRAME_WINDOW } },
         .oom_kills_before = oom_kills(sandbox),
+        .forks_before = forks_refused(sandbox),
         .wall_ns = nacre_clock_ns() + start->wall_ms_max * NACRE_NS_PER_MS,
     };
     memcpy(command->id, id, FRAME_ID);
@@ -390,7 +407,6 @@ static void leave(struct command *command, struct sandbox *sandbox)
 {
     uint8_t bytes[64];
     struct pack pack = { .bytes = bytes, .size = sizeof(bytes) };
-    uint64_t oom_now;
 
     if (command->refused) {
         drop_files(command, sandbox);
@@ -399,9 +415,9 @@ static void leave(struct command *command, struct sandbox *sandbox)
         if (command->lanes[0].fd >= 0 || command->lanes[1].fd >= 0)
             return;
         drop_files(command, sandbox);
-        oom_now = oom_kills(sandbox);
-        if (oom_now > command->oom_kills_before)
-            command->exit.oom_kills = oom_now - command->oom_kills_before;
+        command->exit.oom_kills = grown(oom_kills(sandbox), command->oom_kills_before);
+        command->exit.forks_refused =
+            grown(forks_refused(sandbox), command->forks_before);
         if (!command->started)
             outbox_add(&sandbox->out, FRAME_STARTED, 0, command->id, NULL, 0);
         (void)init_exit_pack(&pack, &command->exit);

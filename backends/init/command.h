@@ -17,7 +17,7 @@ struct sandbox {
     struct init_config config; /* as it came, in memory that stays */
     struct walls walls;
     struct outbox out;
-    int oom_fd; /* -1: nobody counts */
+    int oom_fd, forks_fd; /* -1: nobody counts */
     struct files files;
 };
 
@@ -51,7 +51,7 @@ struct command {
     enum init_how ordered;
     bool output_dropped; /* the owner ended it: what it gives no credit for is lost */
     struct init_exit exit;
-    uint64_t oom_kills_before;
+    uint64_t oom_kills_before, forks_before; /* that the kernel had counted */
 
     int input; /* -1: the command has closed it, or none was wanted */
     bool input_ended;

@@ -270,6 +270,8 @@ static const char *take_config(const struct frame *frame)
     /* Opened before a guest could put another file there. */
     if (config->oom_file[0] != '\0')
         sandbox->oom_fd = open(config->oom_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (config->forks_file[0] != '\0')
+        sandbox->forks_fd = open(config->forks_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     see_masks();
     wrong = gate_open(&init.gate, config);
     if (wrong) {
@@ -518,7 +520,7 @@ static const char *begin(const struct init_place *place)
     /* kill(-1) from any other process would be the end of the machine. */
     assert(!place->is_pid1 || getpid() == 1);
     init.sandbox.place = *place;
-    init.sandbox.oom_fd = -1;
+    init.sandbox.oom_fd = init.sandbox.forks_fd = -1;
     init.sandbox.walls.none = !place->walls;
     init.sandbox.walls.held = place->held;
     init.sandbox.walls.landlock_fd = place->landlock_fd;

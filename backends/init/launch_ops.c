@@ -403,6 +403,7 @@ static void add_rule(struct launch *launch, const struct spec_op *op, size_t tre
         .executable = op->flags & SPEC_MAY_EXECUTE,
         .makes_ipc = op->flags & SPEC_MAY_WRITE,
         .ioctls = op->flags & SPEC_MAY_IOCTL,
+        .connects = op->kind == SPEC_PRIVATE,
     };
 
     (void)tree_index;

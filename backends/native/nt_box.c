@@ -43,7 +43,8 @@ void nt_box_lost(struct nt_box *box)
 {
     /* Whether the command had begun can't be told: it may have killed who tells it. */
     box->died |= box->runs && !atomic_load(&box->spent);
-    nt_box_break(box, "init is gone: it died, or was killed");
+    nt_box_break(box, "the sandbox's init is gone: it died or was killed, or its engine "
+                      "was; run the command again");
 }
 
 bool nt_box_died(const struct nt_box *box)

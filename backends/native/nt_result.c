@@ -88,6 +88,7 @@ void nt_result_usage(const struct init_exit *exit, struct nacre_result *result)
     result->usage.cpu_ns = us > UINT64_MAX / 1000 ? UINT64_MAX : us * 1000;
     result->usage.memory_bytes_peak = exit->memory_bytes_peak;
     result->usage.memory_refused = exit->oom_kills > 0;
+    result->usage.processes_refused = exit->forks_refused > 0;
 }
 
 static const char *error_words(uint64_t number)
@@ -95,6 +96,22 @@ static const char *error_words(uint64_t number)
     const char *words = number < 4096 ? strerrordesc_np((int)number) : NULL;
 
     return words && number > 0 ? words : "an unknown error";
+}
+
+/* A name like ./prog depends on where the command starts, which nobody may have said. */
+static enum nacre_status fail_not_found(const struct init_start *start, const char *shown,
+                                        struct nacre_error *err)
+{
+    const char *name = start->arguments[0];
+    bool depends = name[0] != '/' && strchr(name, '/');
+    char from[NACRE_SHOWN];
+
+    return nacre_fail(err, NACRE_ERR_NOT_FOUND,
+                      "%s: there is no such program here, or the interpreter that it "
+                      "names is not there%s%s%s",
+                      shown, depends ? "; the command starts in " : "",
+                      depends ? nacre_text_shown(from, start->directory) : "",
+                      depends ? ": --workspace or --directory says where" : "");
 }
 
 enum nacre_status nt_result_refused(const struct nt_run *run,
@@ -109,12 +126,9 @@ enum nacre_status nt_result_refused(const struct nt_run *run,
     case INIT_REFUSAL_EXEC:
         (void)nacre_text_shown(shown, start->arguments[0]);
         if (run->refusal_errno == ENOENT)
-            return nacre_fail(err, NACRE_ERR_NOT_FOUND,
-                              "%s: there is no such program in the sandbox, or the "
-                              "interpreter that it names is not there",
-                              shown);
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "%s can't be executed in the sandbox: %s", shown, why);
+            return fail_not_found(start, shown, err);
+        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "%s can't be executed: %s", shown,
+                          why);
     case INIT_REFUSAL_DIRECTORY:
         return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
                           "the command can't start in %s: %s",

@@ -205,8 +205,8 @@ static void note(struct nt_watch *watch, const struct watched *name)
 
     watch->changed = true;
     (void)snprintf(watch->reason, sizeof(watch->reason),
-                   "the denied path %s changed on the host, so that its cover may have "
-                   "fallen off",
+                   "%s, denied or above what is, changed on the host, so that a cover "
+                   "may have fallen off; run the command again",
                    nacre_text_shown(shown, name->shown));
 }
 

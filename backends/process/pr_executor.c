@@ -64,7 +64,10 @@ static void add_walls(struct executor *executor)
     if (abi == 0)
         nacre_mechanism_add(base, "landlock", false, "this kernel has none");
     else
-        nacre_mechanism_add(base, "landlock", true, "ABI %u; files alone", abi);
+        nacre_mechanism_add(base, "landlock", true, "ABI %u; files alone%s", abi,
+                            abi >= NACRE_LANDLOCK_ABI_SOCKETS
+                                ? ", and no socket of the host's"
+                                : "; lacks: sockets of the host's in granted directories");
     nacre_mechanism_add(base, "rlimits", true,
                         "processes (in the user namespace), open files, data of each "
                         "process, no core");
@@ -446,6 +449,7 @@ static void add_usage(const struct sandbox *sandbox, struct nacre_result *result
         result->usage.memory_bytes_peak = usage.memory_bytes_peak;
     if (usage.cpu_ns > 0)
         result->usage.cpu_ns = usage.cpu_ns;
+    result->usage.processes_refused |= usage.forks_refused > 0;
     if (usage.oom_kills == 0)
         return;
     result->usage.memory_refused = true;

@@ -35,6 +35,7 @@ enum {
     FS_REFER = 1 << 13,     /* ABI 2 */
     FS_TRUNCATE = 1 << 14,  /* ABI 3 */
     FS_IOCTL_DEV = 1 << 15, /* ABI 5 */
+    FS_RESOLVE_UNIX = 1 << 16, /* ABI 9 */
 
     FS_READ = FS_READ_FILE | FS_READ_DIR,
     FS_CHANGE = FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR |
@@ -42,7 +43,8 @@ enum {
     FS_MAKE_IPC = FS_MAKE_SOCK | FS_MAKE_FIFO,
     FS_ABI_1 = FS_REFER - 1,
     /* Of a rule on something that is no directory the kernel takes no other. */
-    FS_OF_A_FILE = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV,
+    FS_OF_A_FILE = FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE |
+                   FS_IOCTL_DEV | FS_RESOLVE_UNIX,
 
     NET_BIND_TCP = 1 << 0, /* ABI 4 */
     NET_CONNECT_TCP = 1 << 1,
@@ -81,6 +83,8 @@ static struct ruleset handled_by(uint32_t abi)
         handled.fs |= FS_IOCTL_DEV;
     if (abi >= 6)
         handled.scoped = SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL;
+    if (abi >= NACRE_LANDLOCK_ABI_SOCKETS)
+        handled.fs |= FS_RESOLVE_UNIX;
     return handled;
 }
 
@@ -93,7 +97,8 @@ static enum nacre_status add_rule(int ruleset_fd, const struct nacre_landlock_ru
     beneath.allowed = handled & (FS_READ | (rule->writable ? FS_CHANGE : 0) |
                                  (rule->writable && rule->makes_ipc ? FS_MAKE_IPC : 0) |
                                  (rule->executable ? FS_EXECUTE : 0) |
-                                 (rule->ioctls ? FS_IOCTL_DEV : 0));
+                                 (rule->ioctls ? FS_IOCTL_DEV : 0) |
+                                 (rule->connects ? FS_RESOLVE_UNIX : 0));
     if (fstat(rule->dir_fd, &info) == 0 && !S_ISDIR(info.st_mode))
         beneath.allowed &= FS_OF_A_FILE;
     if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_PATH_BENEATH, &beneath, 0) < 0)

@@ -20,10 +20,14 @@ struct nacre_landlock_rule {
     bool executable; /* also execute */
     bool makes_ipc;  /* with `writable` also make FIFOs and sockets.  Never devices */
     bool ioctls;     /* also ioctls of devices: for a terminal */
+    bool connects;   /* also connect to sockets that others have made there */
 };
 
-/* The first ABI that judges everything we ask for. */
+/* The first ABI that judges everything we ask for, sockets by name aside: a wasm worker
+ * has none. */
 #define NACRE_LANDLOCK_ABI_FULL 6
+/* The first one that judges those.  What a domain has made itself it can always reach. */
+#define NACRE_LANDLOCK_ABI_SOCKETS 9
 
 /* 0 when the kernel has none, it is switched off, or an outer sandbox hides it. */
 uint32_t nacre_landlock_abi(void);

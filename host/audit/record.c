@@ -270,6 +270,7 @@ static void add_usage(struct audit_line *line, const struct nacre_usage *usage)
     add_flag(line, ",\"fuel_exact\":", usage->fuel_exact);
     add_count(line, ",\"memory_bytes_peak\":", usage->memory_bytes_peak);
     add_flag(line, ",\"memory_refused\":", usage->memory_refused);
+    add_flag(line, ",\"processes_refused\":", usage->processes_refused);
     add_count(line, ",\"wall_ns\":", usage->wall_ns);
     add_count(line, ",\"compile_ns\":", usage->compile_ns);
     add_count(line, ",\"cpu_ns\":", usage->cpu_ns);

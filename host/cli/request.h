@@ -61,6 +61,11 @@ void cli_request_secrets(struct cli_request *request, const struct cli_value *se
     { "--workspace", .kind = CLI_TEXT, .value = "DIR",                           \
       .offer = CLI_OFFER_DIRECTORIES,                                            \
       .help = "what the guest sees as /workspace (default: a private one)" }
+#define CLI_OPTION_IMAGE                                                         \
+    {                                                                            \
+        "--image", .kind = CLI_TEXT, .value = "IMAGE",                           \
+        .help = "of a container (default: the policy's, or nacre-sandbox)"       \
+    }
 #define CLI_OPTION_MOUNT                                                         \
     { "--mount", .kind = CLI_LIST, .value = "GUEST=HOST[:ro|rw]",                \
       .offer = CLI_OFFER_DIRECTORIES,                                            \

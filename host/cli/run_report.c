@@ -45,10 +45,11 @@ static json_t *number(uint64_t value)
 
 static json_t *usage_json(const struct nacre_usage *usage)
 {
-    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
+    return json_pack("{s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
                      usage->fuel_exact ? "fuel" : "fuel_at_least", number(usage->fuel),
                      "memory_bytes_peak", number(usage->memory_bytes_peak),
                      "memory_refused", (int)usage->memory_refused,
+                     "processes_refused", (int)usage->processes_refused,
                      "wall_ns", number(usage->wall_ns),
                      "compile_ns", number(usage->compile_ns),
                      "cpu_ns", number(usage->cpu_ns),
@@ -57,25 +58,45 @@ static json_t *usage_json(const struct nacre_usage *usage)
                      "files_opened", number(usage->files_opened));
 }
 
+static json_t *denial_json(const struct cli_ran *ran, const struct nacre_denial *denial)
+{
+    return json_pack("{s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "code",
+                     cli_json_text(denial->code), "rule", cli_json_text(denial->rule),
+                     "file", cli_json_text(ran->policy->source), "line",
+                     denial->place.line, "column", denial->place.column, "text",
+                     cli_json_text(denial->text), "fix", cli_json_text(denial->fix));
+}
+
 static json_t *denials_json(const struct cli_ran *ran)
 {
     json_t *list = json_array();
 
     for (uint32_t i = 0; i < ran->result->denial_count; i++) {
-        const struct nacre_denial *denial = &ran->result->denials[i];
-        json_t *item = json_pack(
-            "{s:o, s:o, s:o, s:i, s:i, s:o, s:o}", "code", cli_json_text(denial->code),
-            "rule", cli_json_text(denial->rule), "file",
-            cli_json_text(ran->policy->source), "line", denial->place.line, "column",
-            denial->place.column, "text", cli_json_text(denial->text), "fix",
-            cli_json_text(denial->fix));
-
-        if (json_array_append_new(list, item) != 0) {
+        if (json_array_append_new(list, denial_json(ran, &ran->result->denials[i])) !=
+            0) {
             json_decref(list);
             return NULL;
         }
     }
     return list;
+}
+
+/* Which line of the policy ended it, or held it back; NULL: none did. */
+static const struct nacre_denial *limit_of(const struct cli_ran *ran,
+                                           struct nacre_denial *room)
+{
+    return nacre_explain_limit(ran->policy, ran->result, ran->timeout_ms,
+                               ran->request->fuel, room)
+               ? room
+               : NULL;
+}
+
+static json_t *limit_json(const struct cli_ran *ran)
+{
+    struct nacre_denial room;
+    const struct nacre_denial *limit = limit_of(ran, &room);
+
+    return limit ? denial_json(ran, limit) : json_null();
 }
 
 static json_t *egress_json(const struct nacre_result *result)
@@ -164,7 +185,7 @@ json_t *cli_run_json(const struct cli_ran *ran)
         "{s:s, s:i, s:i}", "outcome", nacre_outcome_name(result->outcome), "exit_status",
         nacre_result_exit(result), "signal", result->signal);
     json_t *rest = json_pack(
-        "{s:b, s:b, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, "
+        "{s:b, s:b, s:o, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, "
         "s:{s:o, s:o, s:s}, s:o, s:o, s:o, s:o, s:o, s:o}",
         "output_cut", (int)result->output_cut,
         "leak", (int)result->leak,
@@ -174,6 +195,7 @@ json_t *cli_run_json(const struct cli_ran *ran)
         "degraded", result->waived != 0,
         "waived", waived_json(result->waived),
         "reason", cli_json_text(result->reason),
+        "limit", limit_json(ran),
         "values", values_json(&result->values),
         "usage", usage_json(&result->usage),
         "run_id", cli_json_text(result->run_id),
@@ -233,66 +255,22 @@ void cli_run_print_values(const struct cli_ran *ran)
 
 /* Who set a limit: an option of this call, or a line of the policy, by the name that its
  * file has for it. */
-static void say_limit(const struct cli_ran *ran, const char *key,
-                      const struct nacre_limit *limit, const char *what)
-{
-    char place[CLI_PLACE], rule[64], fix[256];
-
-    (void)snprintf(rule, sizeof(rule), "resource_limits.%s", key);
-    (void)snprintf(fix, sizeof(fix), "raise spec.%s", rule);
-    nacre_policy_spell(ran->policy, rule, fix, sizeof(fix));
-    cli_say("%s (%s, %s)", what, rule, cli_place(place, ran->policy, limit->place));
-    cli_say("fix: %s", fix);
-}
-
-static void explain_timeout(const struct cli_ran *ran)
-{
-    const struct nacre_limit *limit = &ran->policy->limits.timeout_ms;
-    char what[64];
-
-    if (ran->timeout_ms > 0) {
-        cli_say("timed out after %" PRIu64 " ms (--timeout-ms)", ran->timeout_ms);
-        cli_say("fix: give a higher --timeout-ms, up to the policy's %" PRIu64,
-                limit->value);
-    } else {
-        (void)snprintf(what, sizeof(what), "timed out after %" PRIu64 " ms",
-                       limit->value);
-        say_limit(ran, "timeout_ms", limit, what);
-    }
-    if (ran->result->reason[0])
-        cli_say_lines("where", ran->result->reason);
-}
-
-static void explain_fuel(const struct cli_ran *ran)
-{
-    if (ran->request->fuel > 0) {
-        cli_say("out of fuel after %" PRIu64 " units (--fuel)", ran->request->fuel);
-        cli_say("fix: give a higher --fuel");
-    } else {
-        say_limit(
-            ran, "timeout_ms", &ran->policy->limits.timeout_ms,
-            "out of fuel: the default budget, which grows with the time allowed, is "
-            "used up");
-        cli_say("fix: or give the budget by --fuel N");
-    }
-}
-
 static void explain_limit(const struct cli_ran *ran)
 {
-    const struct nacre_policy *policy = ran->policy;
-    char what[96];
+    struct nacre_denial room;
+    const struct nacre_denial *limit = limit_of(ran, &room);
+    bool asked = limit && strncmp(limit->rule, "request.", 8) == 0;
+    char place[CLI_PLACE];
 
-    if (ran->result->outcome == NACRE_OUTCOME_OUT_OF_MEMORY) {
-        (void)snprintf(what, sizeof(what),
-                       "out of memory: the guest asked for more than %" PRIu64 " MiB",
-                       policy->limits.memory_mb.value);
-        say_limit(ran, "memory_mb", &policy->limits.memory_mb, what);
-    } else {
-        (void)snprintf(what, sizeof(what),
-                       "output cut at %" PRIu64 " bytes, and the guest ended",
-                       policy->limits.max_output_bytes.value);
-        say_limit(ran, "max_output_bytes", &policy->limits.max_output_bytes, what);
-    }
+    if (!limit)
+        return;
+    if (asked)
+        cli_say("%s (%s)", limit->text,
+                strcmp(limit->rule, "request.fuel") == 0 ? "--fuel" : "--timeout-ms");
+    else
+        cli_say("%s (%s, %s)", limit->text, limit->rule,
+                cli_place(place, ran->policy, limit->place));
+    cli_say("fix: %s", limit->fix);
 }
 
 #define DENIALS_TOLD 8
@@ -376,16 +354,6 @@ void cli_run_explain(const struct cli_ran *ran)
     case NACRE_OUTCOME_DENIED:
         explain_denials(ran, "denied");
         return;
-    case NACRE_OUTCOME_TIMED_OUT:
-        explain_timeout(ran);
-        break;
-    case NACRE_OUTCOME_OUT_OF_FUEL:
-        explain_fuel(ran);
-        break;
-    case NACRE_OUTCOME_OUT_OF_MEMORY:
-    case NACRE_OUTCOME_OUTPUT_LIMIT:
-        explain_limit(ran);
-        break;
     case NACRE_OUTCOME_TRAPPED:
         cli_say_lines("trapped", result->reason);
         break;
@@ -394,11 +362,18 @@ void cli_run_explain(const struct cli_ran *ran)
         if (result->reason[0])
             cli_say_lines("why", result->reason);
         break;
+    case NACRE_OUTCOME_TIMED_OUT:
+    case NACRE_OUTCOME_OUT_OF_FUEL:
+    case NACRE_OUTCOME_OUT_OF_MEMORY:
+    case NACRE_OUTCOME_OUTPUT_LIMIT:
     case NACRE_OUTCOME_EXITED:
     case NACRE_OUTCOME_NONE:
     case NACRE_OUTCOME_COUNT:
         break;
     }
+    explain_limit(ran);
+    if (result->outcome == NACRE_OUTCOME_TIMED_OUT && result->reason[0])
+        cli_say_lines("where", result->reason);
     /* A guest that did its work has handled its refusals; one that did not may have
      * failed of them, and its own words rarely say so. */
     if (nacre_result_exit(result) != 0)

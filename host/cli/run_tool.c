@@ -30,9 +30,7 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                         .help = "the guest's input (default: this command's own)" },
     [RUN_OPT_DIRECTORY] = { "--directory", .kind = CLI_TEXT, .value = "DIR",
                             .help = "where a command starts (default: /workspace)" },
-    [RUN_OPT_IMAGE] = { "--image", .kind = CLI_TEXT, .value = "IMAGE",
-                        .help = "of a container (default: the policy's, or "
-                                "nacre-sandbox)" },
+    [RUN_OPT_IMAGE] = CLI_OPTION_IMAGE,
     [RUN_OPT_TIMEOUT] = { "--timeout-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
                           .max = 604800000,
                           .help = "wall time, with compilation; at most the policy's" },
@@ -459,6 +457,7 @@ static enum nacre_status run_it(const struct cli_args *args,
         catch_signal(caught[i]);
     status = nacre_run(run->engine, run->policy, run->tool, &run->request.request,
                        &run->result, err);
+    nacre_session_hold_settle(run->session.hold, status, run->result);
     if (status == NACRE_ERR_NOT_RUNNABLE && run->request.request.invoke)
         status = fail_invoke(run->tool, operands->module, err);
     for (size_t i = 0; i < NACRE_COUNT(caught); i++)

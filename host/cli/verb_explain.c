@@ -18,8 +18,8 @@
 #include "verbs.h"
 
 enum {
-    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_UNSANDBOXED, OPT_WAIVE, OPT_EMULATION,
-    OPT_INTERCEPT,
+    OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_IMAGE, OPT_UNSANDBOXED, OPT_WAIVE,
+    OPT_EMULATION, OPT_INTERCEPT,
     OPT_SECRET, OPT_TOKEN, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER, OPT_PATH,
     OPT_HOST, OPT_COMMAND, OPT_TOOL, OPT_COUNT
 };
@@ -28,6 +28,7 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_POLICY] = CLI_OPTION_POLICY,
     [OPT_WORKSPACE] = CLI_OPTION_WORKSPACE,
     [OPT_MOUNT] = CLI_OPTION_MOUNT,
+    [OPT_IMAGE] = CLI_OPTION_IMAGE,
     [OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [OPT_WAIVE] = CLI_OPTION_WAIVE,
     [OPT_EMULATION] = CLI_OPTION_EMULATION,
@@ -331,7 +332,7 @@ static enum nacre_status draft_plan(struct explain *explain, struct nacre_error 
 static enum nacre_status check_options(const struct cli_value *values,
                                        struct nacre_error *err)
 {
-    static const int others[] = { OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT,
+    static const int others[] = { OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_IMAGE,
                                   OPT_UNSANDBOXED };
 
     if (!values[OPT_CONFIG].given)
@@ -437,6 +438,7 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     if (status == NACRE_OK)
         status = cli_request_waive(&explain->request, &values[OPT_WAIVE],
                                    &values[OPT_EMULATION], err);
+    explain->request.request.image = values[OPT_IMAGE].text;
     explain->request.request.unsandboxed = values[OPT_UNSANDBOXED].given;
     explain->request.request.intercept = values[OPT_INTERCEPT].items;
     cli_request_secrets(&explain->request, &values[OPT_SECRET], &values[OPT_TOKEN], NULL);

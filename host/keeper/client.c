@@ -49,8 +49,9 @@ static enum nacre_status receive(int socket, uint64_t deadline_ns,
 
     return status == NACRE_ERR_NOT_FOUND
                ? nacre_fail(err, NACRE_ERR_BACKEND,
-                            "the keeper is gone: keeper.log in nacre's state directory "
-                            "may say why")
+                            "the keeper is gone, killed or by a failure that keeper.log "
+                            "in nacre's state directory names; run it again: a new one "
+                            "is started")
                : status;
 }
 

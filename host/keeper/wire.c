@@ -68,6 +68,7 @@ static const struct field container_fields[] = {
     FIELD(nacre_container, blocked_syscalls, LIST),
     FIELD(nacre_container, environment, LIST),
     FIELD(nacre_container, ulimits, LIST),
+    FIELD(nacre_container, own_tmp, BOOL),
     FIELD(nacre_container, read_only_root, BOOL),
     FIELD(nacre_container, user_namespaces, BOOL),
     FIELD(nacre_container, memory_swap_bytes, U64),
@@ -300,6 +301,7 @@ static const struct field result_fields[] = {
 static const struct field usage_fields[] = {
     FIELD(nacre_usage, memory_bytes_peak, U64),
     FIELD(nacre_usage, memory_refused, BOOL),
+    FIELD(nacre_usage, processes_refused, BOOL),
     FIELD(nacre_usage, cpu_ns, U64),
     FIELD(nacre_usage, bytes_read, U64),
     FIELD(nacre_usage, bytes_written, U64),

@@ -77,7 +77,7 @@ void nacre_draft_level(struct draft *draft)
 }
 
 static void shell_item(struct draft *draft, const char *rule, size_t item,
-                       const char *text, struct nacre_place place)
+                       const char *text, struct nacre_place place, const char *wall)
 {
     bool native = nacre_level_is_native(draft->policy->level);
     struct nacre_decision decision = { .place = place, .verdict = NACRE_VERDICT_NOTE };
@@ -90,7 +90,7 @@ static void shell_item(struct draft *draft, const char *rule, size_t item,
     } else if (draft->policy->shell.mode == NACRE_SHELL_RESTRICTED) {
         decision.verdict = NACRE_VERDICT_DENY;
         WHAT(&decision, "'%s' is blocked", shown);
-        WALL(&decision, draft->walls->command);
+        WALL(&decision, wall);
         FIX(&decision, "remove '%s' (line %d)", shown, place.line);
     } else {
         WHAT(&decision, "'%s' has no effect: mode is %s", shown,
@@ -146,9 +146,10 @@ void nacre_draft_shell(struct draft *draft)
     for (size_t i = 0; i < policy->shell.blocked_commands.count; i++)
         shell_item(draft, RULE_COMMANDS, i + 1,
                    policy->shell.blocked_commands.items[i].text,
-                   policy->shell.blocked_commands.items[i].place);
+                   policy->shell.blocked_commands.items[i].place, draft->walls->command);
     for (size_t i = 0; i < policy->shell.blocked_patterns.count; i++)
         shell_item(draft, RULE_PATTERNS, i + 1,
                    policy->shell.blocked_patterns.items[i].text,
-                   policy->shell.blocked_patterns.items[i].place);
+                   policy->shell.blocked_patterns.items[i].place,
+                   "PCRE2, searched in the text as it was given, before anything starts");
 }

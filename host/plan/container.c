@@ -168,7 +168,7 @@ static void texts(struct draft *draft)
 /* ---- lines with a number ---- */
 
 static void number_line(struct draft *draft, const char *rule,
-                        const struct nacre_limit *limit, const char *unit,
+                        const struct nacre_limit *limit, uint64_t least, const char *unit,
                         uint64_t feature, const char *wall, uint64_t *ret_number)
 {
     struct nacre_decision decision = { .place = limit->place,
@@ -185,6 +185,8 @@ static void number_line(struct draft *draft, const char *rule,
                "give a number above 0, or remove the line");
         return;
     }
+    if (nacre_draft_refuse_below(draft, rule, limit, least, unit))
+        return;
     *ret_number = limit->value;
     draft->plan->required |= feature;
     nacre_draft_add(draft, &decision);
@@ -218,7 +220,7 @@ static void numbers(struct draft *draft)
     uint64_t memory = draft->policy->limits.memory_mb.value << 20;
     uint64_t disk;
 
-    number_line(draft, "container.memory_swap", &rules->memory_swap,
+    number_line(draft, "container.memory_swap", &rules->memory_swap, 0,
                 "bytes of memory and swap together", NACRE_FEATURE_SWAP_LIMIT,
                 draft->walls->memory, &plan->memory_swap_bytes);
     if (plan->memory_swap_bytes == 0)
@@ -228,24 +230,25 @@ static void numbers(struct draft *draft)
                "memory and swap together are less than the memory",
                "raise it, or remove the line: then there is no swap");
     number_line(draft, "container.memory_reservation", &rules->memory_reservation,
-                "bytes of memory reserved", NACRE_FEATURE_MEMORY_RESERVATION,
-                draft->walls->memory, &plan->memory_reservation_bytes);
+                NACRE_ENGINE_MEMORY_MIN, "bytes of memory reserved",
+                NACRE_FEATURE_MEMORY_RESERVATION, draft->walls->memory,
+                &plan->memory_reservation_bytes);
     if (plan->memory_reservation_bytes > memory)
         refuse(draft, "container.memory_reservation", 0, rules->memory_reservation.place,
                "more is reserved than there may be", "lower it below memory_mb");
     number_line(draft, "container.cpus", &rules->cpus_nano,
-                "billionths of a processor", NACRE_FEATURE_CPUS, draft->walls->cpu,
-                &plan->cpus_nano);
+                NACRE_ENGINE_CPUS_NANO_MIN, "billionths of a processor",
+                NACRE_FEATURE_CPUS, draft->walls->cpu, &plan->cpus_nano);
     disk = disk_of(draft);
-    number_line(draft, "container.disk", &rules->disk_bytes, "bytes on disk", disk,
+    number_line(draft, "container.disk", &rules->disk_bytes, 0, "bytes on disk", disk,
                 disk & NACRE_FEATURE_DISK_OF_SESSION ? draft->walls->disk_of_session
                                                      : draft->walls->disk,
                 &plan->disk_bytes);
-    number_line(draft, "container.disk_iops", &rules->disk_iops, "disk operations/s",
+    number_line(draft, "container.disk_iops", &rules->disk_iops, 0, "disk operations/s",
                 NACRE_FEATURE_DISK_IOPS,
                 "io.max of the container's cgroup, for reads and for writes of each "
                 "disk; read back", &plan->disk_iops);
-    number_line(draft, "container.disk_io_weight", &rules->disk_io_weight,
+    number_line(draft, "container.disk_io_weight", &rules->disk_io_weight, 0,
                 "of disk weight", NACRE_FEATURE_DISK_IO_WEIGHT,
                 "io.bfq.weight of the container's cgroup; read back",
                 &plan->disk_io_weight);
@@ -254,11 +257,11 @@ static void numbers(struct draft *draft)
 /* ---- lists ---- */
 
 static void list(struct draft *draft, const struct nacre_container_list *kind,
-                 const struct nacre_rules *rules, const char *more, char ***ret_texts)
+                 const struct nacre_rules *rules, char ***ret_texts)
 {
     size_t used = 0;
 
-    *ret_texts = calloc(rules->count + 2, sizeof(**ret_texts));
+    *ret_texts = calloc(rules->count + 1, sizeof(**ret_texts));
     if (!*ret_texts) {
         draft->status = nacre_fail(draft->err, NACRE_ERR_MEMORY, "a plan");
         return;
@@ -280,8 +283,22 @@ static void list(struct draft *draft, const struct nacre_container_list *kind,
         say(draft, kind->rule, i + 1, rules->items[i].place,
             nacre_text_shown(shown, text), kind->wall);
     }
-    if (more && draft->status == NACRE_OK)
-        (*ret_texts)[used] = nacre_draft_copy(draft, more);
+}
+
+bool nacre_draft_has_own_tmp(const struct draft *draft)
+{
+    const struct nacre_rules *tmpfs = &draft->policy->container.tmpfs;
+
+    if (!nacre_level_has_image(draft->policy->level))
+        return false;
+    for (size_t i = 0; i < tmpfs->count; i++)
+        if (strcmp(tmpfs->items[i].text, "/tmp") == 0 ||
+            strncmp(tmpfs->items[i].text, "/tmp:", 5) == 0)
+            return false;
+    for (uint32_t i = 0; i < draft->plan->mount_count; i++)
+        if (strcmp(draft->plan->mounts[i].guest, "/tmp") == 0)
+            return false;
+    return true;
 }
 
 static void lists(struct draft *draft)
@@ -291,24 +308,16 @@ static void lists(struct draft *draft)
     struct nacre_decision note = { .rule = "container.keep_capabilities",
                                    .place = rules->keep_capabilities.place,
                                    .verdict = NACRE_VERDICT_NOTE };
-    const char *tmp = "/tmp:" NACRE_CONTAINER_TMPFS_SIZE ",mode=1777";
     bool root = rules->user.text && strncmp(rules->user.text, "0", 1) == 0;
 
-    for (size_t i = 0; i < rules->tmpfs.count; i++)
-        if (strcmp(rules->tmpfs.items[i].text, "/tmp") == 0 ||
-            strncmp(rules->tmpfs.items[i].text, "/tmp:", 5) == 0)
-            tmp = NULL;
-    for (uint32_t i = 0; i < draft->plan->mount_count; i++)
-        if (strcmp(draft->plan->mounts[i].guest, "/tmp") == 0)
-            tmp = NULL;
-    list(draft, &nacre_container_tmpfs, &rules->tmpfs, tmp, &plan->tmpfs);
-    list(draft, &nacre_container_capabilities, &rules->keep_capabilities, NULL,
+    list(draft, &nacre_container_tmpfs, &rules->tmpfs, &plan->tmpfs);
+    list(draft, &nacre_container_capabilities, &rules->keep_capabilities,
          &plan->keep_capabilities);
-    list(draft, &nacre_container_syscalls, &rules->blocked_syscalls, NULL,
+    list(draft, &nacre_container_syscalls, &rules->blocked_syscalls,
          &plan->blocked_syscalls);
-    list(draft, &nacre_container_environment, &rules->environment, NULL,
+    list(draft, &nacre_container_environment, &rules->environment,
          &plan->environment);
-    list(draft, &nacre_container_ulimits, &rules->ulimits, NULL, &plan->ulimits);
+    list(draft, &nacre_container_ulimits, &rules->ulimits, &plan->ulimits);
     if (rules->keep_capabilities.count == 0)
         return;
     WHAT(&note, "%s", root ? "for user 0: in force"

@@ -26,6 +26,8 @@ extern const struct nacre_container_list nacre_container_syscalls;
 extern const struct nacre_container_list nacre_container_environment;
 extern const struct nacre_container_list nacre_container_ulimits;
 
+#define NACRE_ENGINE_MEMORY_MIN (6 << 20) /* an engine takes no smaller limit */
+#define NACRE_ENGINE_CPUS_NANO_MIN 10000000
 #define NACRE_CONTAINER_TMPFS_SIZE "size=67108864" /* where an entry names none */
 
 #endif

@@ -40,6 +40,7 @@ static bool copy_list(char *const *from, char ***ret_to)
 static bool copy_container(const struct nacre_container *from, struct nacre_container *to)
 {
     *to = (struct nacre_container){
+        .own_tmp = from->own_tmp,
         .read_only_root = from->read_only_root,
         .user_namespaces = from->user_namespaces,
         .memory_swap_bytes = from->memory_swap_bytes,

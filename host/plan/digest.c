@@ -29,7 +29,7 @@ static void add_container(struct nacre_hasher *hasher,
         container->setup_command,   container->cpuset,
     };
     const uint64_t numbers[] = {
-        container->read_only_root, container->user_namespaces,
+        container->own_tmp, container->read_only_root, container->user_namespaces,
         container->memory_swap_bytes,
         container->memory_reservation_bytes, container->cpus_nano,
         container->disk_bytes, container->disk_iops, container->disk_io_weight,

@@ -1,6 +1,7 @@
 #include "draft.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,4 +106,21 @@ char *nacre_copy(const char *text)
     if (copy)
         memcpy(copy, text, size);
     return copy;
+}
+
+bool nacre_draft_refuse_below(struct draft *draft, const char *rule,
+                              const struct nacre_limit *limit, uint64_t least,
+                              const char *unit)
+{
+    struct nacre_decision decision = { .place = limit->place };
+
+    if (limit->place.line == 0 || limit->value >= least)
+        return false;
+    nacre_rule_name(decision.rule, rule, 0);
+    WHAT(&decision, "%" PRIu64 " %s: no sandbox of level %s can be made with less than "
+                    "%" PRIu64, limit->value, unit,
+         nacre_level_name(draft->policy->level), least);
+    FIX(&decision, "raise it to %" PRIu64 " or more", least);
+    nacre_draft_refuse(draft, CODE_NOT_ENFORCEABLE, &decision);
+    return true;
 }

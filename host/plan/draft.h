@@ -71,12 +71,20 @@ void nacre_draft_refuse(struct draft *draft, const char *code,
 struct nacre_denial nacre_decision_denial(const char *code,
                                           const struct nacre_decision *decision);
 
+/* True: `limit` is below `least`, and refused for that. */
+bool nacre_draft_refuse_below(struct draft *draft, const char *rule,
+                              const struct nacre_limit *limit, uint64_t least,
+                              const char *unit);
+
 /* The plan keeps a copy of `text`; NULL when memory is short, which the draft then
  * knows. */
 char *nacre_draft_copy(struct draft *draft, const char *text);
 
 /* Nobody wrote it: no document could be changed. */
 bool nacre_policy_is_absent(const struct nacre_policy *policy);
+
+/* A sandbox of an image's, where neither mount nor tmpfs of the policy is at /tmp. */
+bool nacre_draft_has_own_tmp(const struct draft *draft);
 
 /* The sections of a policy, in the order of the schema; last what a request adds. */
 void nacre_draft_level(struct draft *draft);

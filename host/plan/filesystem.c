@@ -62,6 +62,21 @@ static void say_warning(struct draft *draft)
         nacre_draft_add(draft, &decision);
 }
 
+/* What a directory brings along that no mode of the network covers. */
+static void say_sockets(struct draft *draft)
+{
+    struct nacre_decision decision = { .rule = RULE_BUILT_IN,
+                                       .verdict = NACRE_VERDICT_NOTE };
+    bool granted = false;
+
+    for (uint32_t i = 0; i < draft->plan->mount_count; i++)
+        granted |= draft->plan->mounts[i].host != NULL;
+    if (!granted || !draft->walls->sockets)
+        return;
+    WHAT(&decision, "%s", draft->walls->sockets);
+    nacre_draft_add(draft, &decision);
+}
+
 static void say_builtins(struct draft *draft)
 {
     size_t count;
@@ -157,6 +172,18 @@ static bool is_in_root(const struct draft *draft, const struct candidates *list,
            !nacre_path_is_kernels(path) && !nacre_candidates_at(list, path, true);
 }
 
+/* A name in /proc or /sys is the host's, which no sandbox has; what stands in its place
+ * is as the level's own parts say. */
+static void say_kernels(const struct draft *draft, const char *shown, const char *path,
+                        struct nacre_decision *decision)
+{
+    const struct builtin *part = nacre_builtin_at(draft->policy, path);
+
+    WHAT(decision, "%s: the host's is not there%s", shown,
+         part && part->read ? "; the sandbox has its own" : "");
+    WALL(decision, part && part->guest ? part->mechanism : "not in the sandbox's root");
+}
+
 static void say_denied(struct draft *draft, const struct candidates *list)
 {
     const struct nacre_rules *rules = &draft->policy->filesystem.denied_paths;
@@ -174,8 +201,7 @@ static void say_denied(struct draft *draft, const struct candidates *list)
         (void)nacre_text_shown(path, rules->items[i].text);
         if (nacre_level_is_native(draft->policy->level) &&
             nacre_path_is_kernels(rules->items[i].text)) {
-            WHAT(&decision, "%s: the host's is not there; the sandbox has its own", path);
-            WALL(&decision, "a private /proc, the kernel's secrets masked; no /sys");
+            say_kernels(draft, path, rules->items[i].text, &decision);
         } else if (is_in_root(draft, list, rules->items[i].text)) {
             WHAT(&decision, "%s: covered in the sandbox's own files", path);
         } else if (hits == 0) {
@@ -346,6 +372,7 @@ static void require_files(struct draft *draft)
 {
     struct nacre_plan *plan = draft->plan;
 
+    plan->container.own_tmp = nacre_draft_has_own_tmp(draft);
     plan->strict_binds = draft->policy->filesystem.strict_binds;
     for (uint32_t i = 0; i < plan->mount_count; i++)
         plan->full_tree |= draft->policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
@@ -436,5 +463,6 @@ void nacre_draft_filesystem(struct draft *draft)
     say_candidates(draft, &list);
     say_denied(draft, &list);
     say_hooks(draft);
+    say_sockets(draft);
     say_builtins(draft);
 }

@@ -101,36 +101,42 @@ static void fuel(struct draft *draft)
 
 static void scratch(struct draft *draft)
 {
-    struct nacre_decision decision = {
-        .rule = "scratch",
-        .verdict = NACRE_VERDICT_LIMIT,
-        .what = "256 MiB and 16384 files in private directories together",
-    };
-    bool private = nacre_level_is_native(draft->policy->level); /* has a /tmp anyway */
+    const struct walls *walls = draft->walls;
+    struct nacre_decision decision = { .rule = "scratch",
+                                       .verdict = NACRE_VERDICT_LIMIT };
+    /* At level process there is /tmp at least, in the same tmpfs as any other. */
+    bool process = draft->policy->level == NACRE_LEVEL_PROCESS;
+    uint64_t count = nacre_plan_private_count(draft->plan) + process;
+    uint64_t parts = walls->scratch_in_parts && count > 0 ? count : 1;
+    char files[64];
 
-    if (!draft->walls->scratch)
+    if (!walls->scratch)
         return;
-    if (draft->walls->scratch_unit)
-        WHAT(&decision, "%s", draft->walls->scratch_unit);
-    WALL(&decision, draft->walls->scratch);
     draft->plan->limits.scratch_bytes_max = SCRATCH_BYTES_MAX;
     draft->plan->limits.scratch_files_max = SCRATCH_FILES_MAX;
-    for (uint32_t i = 0; i < draft->plan->mount_count; i++)
-        private |= !draft->plan->mounts[i].host;
-    if (private)
+    (void)snprintf(files, sizeof(files), " and %" PRIu64 " files",
+                   SCRATCH_FILES_MAX / parts);
+    WHAT(&decision, "%" PRIu64 " MiB%s in %s%s", SCRATCH_BYTES_MAX / MIB / parts,
+         walls->scratch_files_uncounted ? "" : files,
+         parts > 1 ? "each private directory" : "private directories together",
+         walls->scratch_files_uncounted ? "; gVisor counts no files" : "");
+    WALL(&decision, walls->scratch);
+    if (count > 0)
         nacre_draft_add(draft, &decision);
 }
 
 /* `feature` is what it takes where the policy asks for it; 0: every plan of the level
- * requires it. */
+ * requires it.  Below `least` it is refused. */
 static void plain_limit(struct draft *draft, const char *key,
-                        const struct nacre_limit *limit, const char *unit,
+                        const struct nacre_limit *limit, uint64_t least, const char *unit,
                         const char *wall, uint64_t feature)
 {
     struct nacre_decision decision = { .place = limit->place,
                                        .verdict = NACRE_VERDICT_LIMIT };
 
     assert(limit->value > 0);
+    if (nacre_draft_refuse_below(draft, key, limit, least, unit))
+        return;
     nacre_rule_name(decision.rule, key, 0);
     WHAT(&decision, "%" PRIu64 " %s", limit->value, unit);
     WALL(&decision, wall);
@@ -157,6 +163,7 @@ void nacre_draft_limits(struct draft *draft)
     limits->output_bytes_max = policy->limits.max_output_bytes.value;
 
     plain_limit(draft, "resource_limits.memory_mb", &policy->limits.memory_mb,
+                walls->memory_mb_min,
                 limits->memory_asked || !walls->memory_default_unit
                     ? walls->memory_unit
                     : walls->memory_default_unit,
@@ -164,12 +171,12 @@ void nacre_draft_limits(struct draft *draft)
                 NACRE_FEATURE_MEMORY_LIMIT);
     cpu_shares(draft);
     plain_limit(draft, "resource_limits.max_processes", &policy->limits.max_processes,
-                walls->processes_unit, walls->processes, NACRE_FEATURE_PROCESSES);
+                0, walls->processes_unit, walls->processes, NACRE_FEATURE_PROCESSES);
     plain_limit(draft, "resource_limits.max_open_files", &policy->limits.max_open_files,
-                walls->open_files_unit, walls->open_files, 0);
+                walls->open_files_min, walls->open_files_unit, walls->open_files, 0);
     timeout(draft);
     plain_limit(draft, "resource_limits.max_output_bytes",
-                &policy->limits.max_output_bytes, "bytes of stdout and stderr together",
+                &policy->limits.max_output_bytes, 0, "bytes of stdout and stderr together",
                 walls->output, 0);
     if (!nacre_level_is_native(policy->level))
         fuel(draft);

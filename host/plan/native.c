@@ -65,6 +65,10 @@ static void directory(struct draft *draft)
         return;
     }
     draft->plan->directory = nacre_draft_copy(draft, path);
+    if (draft->policy->level == NACRE_LEVEL_NONE && !draft->request->directory &&
+        strcmp(path, "/") == 0)
+        note(draft, "request.directory",
+             "the command starts in /: --workspace or --directory says where else");
 }
 
 /* ---- whose sandbox it is ---- */

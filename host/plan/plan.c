@@ -6,6 +6,7 @@
 #include "nacre/plan.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "draft.h"
 
@@ -119,6 +120,70 @@ void nacre_plan_free(struct nacre_plan *plan)
     free_names(plan->denied_host_paths, plan->denied_host_count);
     free_names(plan->denied_root, plan->denied_root_count);
     free(plan);
+}
+
+/* By a denied name other than number `k` at or above it; "" is the mount itself. */
+static bool is_covered(const struct nacre_mount *mount, const char *name, uint32_t k)
+{
+    for (uint32_t i = 0; i < mount->denied_count; i++)
+        if (i != k && (!mount->denied[i][0] ||
+                       nacre_path_is_below(name, mount->denied[i], NULL)))
+            return true;
+    return false;
+}
+
+/* Was the way of `length` bytes of denied name `k` told with an earlier one? */
+static bool is_way_told(const struct nacre_mount *mount, uint32_t k, size_t length)
+{
+    for (uint32_t i = 0; i < k; i++)
+        if (strncmp(mount->denied[i], mount->denied[k], length) == 0 &&
+            mount->denied[i][length] == '/')
+            return true;
+    return false;
+}
+
+bool nacre_plan_way(const struct nacre_plan *plan, size_t n,
+                    const struct nacre_mount **ret_mount, char ret_path[NACRE_PATH_MAX])
+{
+    for (uint32_t i = 0; i < plan->mount_count; i++) {
+        const struct nacre_mount *mount = &plan->mounts[i];
+
+        for (uint32_t k = 0; !mount->host && k < mount->denied_count; k++)
+            for (const char *slash = mount->denied[k];
+                 (slash = strchr(slash, '/')) != NULL; slash++) {
+                size_t length = (size_t)(slash - mount->denied[k]);
+                size_t top = strlen(mount->guest) + 1;
+                char way[NACRE_PATH_MAX];
+
+                if (snprintf(way, sizeof(way), "%s/%.*s", mount->guest, (int)length,
+                             mount->denied[k]) >= NACRE_PATH_MAX ||
+                    is_way_told(mount, k, length) || is_covered(mount, way + top, k) ||
+                    n-- > 0)
+                    continue;
+                *ret_mount = mount;
+                memcpy(ret_path, way, strlen(way) + 1);
+                return true;
+            }
+    }
+    return false;
+}
+
+bool nacre_mount_covers_denied(const struct nacre_mount *mount, uint32_t k)
+{
+    return is_covered(mount, mount->denied[k], k);
+}
+
+uint64_t nacre_plan_private_count(const struct nacre_plan *plan)
+{
+    const struct nacre_mount *mount;
+    uint64_t count = plan->container.own_tmp;
+    char path[NACRE_PATH_MAX];
+
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        count += plan->mounts[i].host == NULL;
+    for (size_t n = 0; nacre_plan_way(plan, n, &mount, path); n++)
+        count++;
+    return count;
 }
 
 /* `draft` comes with policy, request, err and, where wanted, denials. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "container.h"
 #include "nacre/path.h"
 
 #define NATIVE_LIMITS                                                              \
@@ -18,6 +19,10 @@
     "covered by a read-only 0000 file or directory; checked before each command"
 #define INIT_TIME "init's deadline and the owner's behind it; all it started is killed"
 #define INIT_OUTPUT "counted by the owner, cut at the byte"
+
+#define SOCKETS                                                                        \
+    "sockets and FIFOs of the host's in a granted directory come with it, whatever the "  \
+    "network's mode: who listens there can be reached; deny the paths it must not use"
 
 static const struct walls wasm = {
     .features = NACRE_FEATURE_WASM | NACRE_FEATURE_MEMORY_LIMIT |
@@ -74,13 +79,14 @@ static const struct walls process = {
     .door = "an empty network namespace with a door on loopback",
     .secret_files = "a tmpfs of the sandbox with files of the guest's; nothing on disk",
     .command = JUDGE_WALL,
-    .deny = "no mount; the root is read-only, only /tmp can be written",
+    .deny = "no mount; the root is read-only, only /tmp and /dev/shm can be written",
     .no_files = "a root of its own, read-only",
     .full = "the host's tree, read-write, less the denied paths",
     .tree = "bind mount of the host's root, nosuid, nodev; as the sandbox's own user",
     .mount = "bind mount from a kept fd, nosuid, nodev; landlock",
     .private_mount = "a directory of a tmpfs, gone with the sandbox",
     .denied = COVER_WALL,
+    .sockets = SOCKETS " (Landlock ABI 9 refuses sockets: see nacre backends)",
     .memory_unit = "MiB of memory, all processes together",
     .memory = "memory cgroup",
     .memory_default_unit = "MiB together by cgroup, else data of each process",
@@ -110,9 +116,11 @@ static const struct walls process = {
     .door = "network none, with a door on loopback that init carries to the host",   \
     .secret_files = "a tmpfs, filled by init with files of the guest's; not on disk", \
     .command = JUDGE_WALL,                                                           \
-    .deny = "nothing of the host; the root is read-only, only /tmp can be written",  \
+    .deny = "nothing of the host; the root is read-only, only /tmp, /dev/shm and "   \
+            "/dev/mqueue can be written",                                            \
     .no_files = "no bind; read-only root",                                           \
-    .full = "the container's own root is writable; nothing of the host is added",    \
+    .full = "the container's own root, writable as far as its user may; nothing of " \
+            "the host is added",                                                     \
     .tree = "writable root",                                                         \
     .private_mount = "a tmpfs of the container, gone with it",                       \
     .denied = COVER_WALL,                                                            \
@@ -121,13 +129,15 @@ static const struct walls process = {
     .processes_unit = "processes and threads",                                       \
     .open_files_unit = "open files a process",                                       \
     .open_files = "RLIMIT_NOFILE",                                                   \
+    .open_files_min = 32, /* of the engine's runtime, and of init with its commands */ \
     .time_unit = "ms of wall time",                                                  \
     .time = INIT_TIME ", or the container is",                                       \
     .output = INIT_OUTPUT,                                                           \
     .disk = "the driver's quota, or tmpfs sizes under a read-only root",             \
     .disk_of_session = "an ext4 of that size in a file, for the workspace; tmpfs "   \
                        "sizes; read-only root, or the driver's quota",               \
-    .scratch = "size of a tmpfs"
+    .scratch = "size of a tmpfs, read back from inside",                             \
+    .scratch_in_parts = true
 
 static const struct walls container = {
     .features = CONTAINER_FEATURES | NACRE_FEATURE_APPARMOR | NACRE_FEATURE_SELINUX |
@@ -139,8 +149,10 @@ static const struct walls container = {
     .runtime = "the engine's API; never the docker program",
     CONTAINER_WORDS,
     .mount = "bind; device and inode compared with a kept fd",
+    .sockets = SOCKETS,
     .memory = "memory cgroup, read back from inside",
     .memory_default = "memory cgroup, read back from inside",
+    .memory_mb_min = NACRE_ENGINE_MEMORY_MIN / (1 << 20),
     .cpu = "cpu cgroup, read back from inside",
     .cpu_more = "cpu cgroup, read back from inside",
     .cpuset = "cpuset cgroup, read back from inside",
@@ -179,11 +191,12 @@ static const struct walls gvisor = {
               "sandbox ends",
     .memory_default = "memory cgroup around gVisor, read back on the host; over it, all "
                       "of the sandbox ends",
+    .memory_mb_min = 32, /* gVisor itself does not start with less */
     .cpu = "cpu cgroup around gVisor, read back on the host",
     .cpu_more = "cpu cgroup around gVisor, read back on the host",
     .cpuset = "cpuset cgroup around gVisor, read back on the host",
     .processes = "RLIMIT_NPROC by gVisor's kernel; never a pids cgroup",
-    .scratch_unit = "256 MiB in private directories together; gVisor counts no files",
+    .scratch_files_uncounted = true,
     .unkept = not_with_gvisor,
     .unkept_count = NACRE_COUNT(not_with_gvisor),
     .unkept_fix = "remove this line, or change the runtime 'gvisor' to 'docker'",
@@ -224,9 +237,11 @@ static const struct walls vm = {
     .secret_files = "a tmpfs of the machine, filled by init with files of the guest's; "
                     "not on disk",
     .command = JUDGE_WALL,
-    .deny = "nothing of the host; the root is read-only, only /tmp can be written",
+    .deny = "nothing of the host; the root is read-only, only /tmp and /dev/shm can be "
+            "written",
     .no_files = "no share; read-only root",
-    .full = "the machine's own root is writable; nothing of the host is added",
+    .full = "the machine's own root, writable as far as its user may; nothing of the "
+            "host is added",
     .tree = "a tmpfs above a read-only disk",
     .mount = "9p share of a bind whose device and inode are compared with a kept fd",
     .private_mount = "a tmpfs of the machine",
@@ -248,7 +263,8 @@ static const struct walls vm = {
     .time_unit = "ms of wall time",
     .time = INIT_TIME ", or the machine is",
     .output = INIT_OUTPUT,
-    .scratch = "size of a tmpfs",
+    .scratch = "size of a tmpfs, read back from inside",
+    .scratch_in_parts = true,
     .unkept = not_in_machine,
     .unkept_count = NACRE_COUNT(not_in_machine),
     .unkept_fix = "remove this line, or change the level 'vm' to 'container'",
@@ -358,8 +374,10 @@ static const struct builtin process_full_parts[] = {
     { "/proc", true, false, "/proc of this container's processes alone",           \
       "pid namespace; the engine's masked paths" },                                \
     { "/sys", false, false, "/sys is covered", "masked" },                         \
-    { "/dev", true, true, "/dev of the engine's: no device of the host",           \
-      "devices cgroup; mknod refused" },                                           \
+    { "/dev", true, true,                                                          \
+      "/dev of the engine's: no device of the host; shm (64 MiB) and mqueue can be " \
+      "written",                                                                   \
+      "devices cgroup; mknod refused; shm's size read back from inside" },         \
     TMP_ROW
 
 static const struct builtin container_parts[] = {
@@ -378,7 +396,9 @@ static const struct builtin container_full_parts[] = {
       "gVisor's own" },                                                            \
     { "/sys", true, false, "/sys of gVisor's kernel",                              \
       "gVisor's own; nothing of the host" },                                       \
-    { "/dev", true, true, "/dev of gVisor's kernel: no device of the host",        \
+    { "/dev", true, true,                                                          \
+      "/dev of gVisor's kernel: no device of the host; shm (64 MiB) and mqueue can " \
+      "be written",                                                                \
       "gVisor's own; mknod refused" },                                             \
     TMP_ROW
 
@@ -397,7 +417,8 @@ static const struct builtin gvisor_full_parts[] = {
     { "/proc", true, false, "/proc of the machine's kernel",                       \
       "the machine's own; the kernel's secrets masked" },                          \
     { "/sys", false, false, "/sys is covered", "the machine has no sysfs" },       \
-    { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",  \
+    { "/dev", true, true,                                                          \
+      "/dev: null, zero, full, random, urandom, tty and shm (64 MiB)",             \
       "no device of the host; mknod refused" },                                    \
     TMP_ROW
 

@@ -30,6 +30,7 @@ struct walls {
     const char *deny, *no_files; /* mode deny: what, and by which wall */
     const char *full, *tree;     /* mode full likewise */
     const char *mount, *private_mount, *denied;
+    const char *sockets; /* what of the host's is in a granted directory beside files */
     bool covers_root; /* denied names in the sandbox's own parts are covered too */
 
     /* limits: the unit with what it counts, and the wall */
@@ -40,9 +41,12 @@ struct walls {
     const char *cpuset, *disk, *disk_of_session; /* where there may be one */
     const char *processes_unit, *processes;
     const char *open_files_unit, *open_files;
+    uint64_t memory_mb_min, open_files_min; /* below it no sandbox can be made; 0: none */
     const char *time_unit, *time;
     const char *output;
-    const char *scratch, *scratch_unit; /* of the unit, NULL: bytes and files */
+    const char *scratch;
+    bool scratch_in_parts; /* each private directory has its even part, not a common sum */
+    bool scratch_files_uncounted;
 
     /* Lines of `container:` that are refused, and what to do about it; may be NULL. */
     const struct unkept *unkept;

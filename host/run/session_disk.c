@@ -31,7 +31,7 @@ static int open_image(int dir_fd, const char *id)
     return openat(dir_fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static bool is_empty(int fd)
+bool session_dir_is_empty(int fd)
 {
     int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = again >= 0 ? fdopendir(again) : NULL;
@@ -51,7 +51,8 @@ static bool can_be_made(const struct session_disk *disk, int fd)
 {
     struct nacre_error ignored;
 
-    return disk->bytes > 0 && nacre_disk_probe(&ignored) == NACRE_OK && is_empty(fd);
+    return disk->bytes > 0 && nacre_disk_probe(&ignored) == NACRE_OK &&
+           session_dir_is_empty(fd);
 }
 
 /* The workspace as its name leads to it now: in the mount, where there is one. */
@@ -99,8 +100,10 @@ static enum nacre_status mount_it(const struct session_disk *disk, int *fd,
     status = nacre_disk_mount(image_fd, *fd, err);
     if (status == NACRE_OK)
         status = reopen(disk, fd, err);
-    if (status == NACRE_OK && is_fresh)
+    if (status == NACRE_OK && is_fresh) {
         (void)unlinkat(*fd, "lost+found", AT_REMOVEDIR);
+        *disk->made = true;
+    }
     return status;
 }
 

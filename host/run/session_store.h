@@ -128,9 +128,11 @@ struct session_disk {
     const struct session_owner *owner;
     const struct session_wait *wait;
     const struct session_steps *steps;
+    bool *made; /* set where there was none before */
 };
 NACRE_MUST_CHECK enum nacre_status session_disk_open(const struct session_disk *disk,
                                                      int *fd, struct nacre_error *err);
+bool session_dir_is_empty(int fd);
 /* Its end: whoever comes back before the workspace itself is removed finds it empty. */
 NACRE_MUST_CHECK enum nacre_status session_disk_remove(int dir_fd, const char *id,
                                                        int root_fd, const char *name,
@@ -162,6 +164,7 @@ struct nacre_session_hold {
     int fd;       /* of the workspace; -1: none */
     char *path;   /* of the workspace */
     bool own;     /* the sandbox's, not the agent's */
+    bool disk_made; /* for this hold: the workspace had none */
     char id[SESSION_ID]; /* of the sandbox; "": there is none */
     struct session_owner owner;
     struct session_wait wait;

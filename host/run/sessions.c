@@ -81,6 +81,7 @@ static enum nacre_status bound_own(const struct nacre_session *session,
         .owner = &hold->owner,
         .wait = &hold->wait,
         .steps = &hold->steps,
+        .made = &hold->disk_made,
     };
 
     return session_disk_open(&disk, &hold->fd, err);
@@ -270,6 +271,37 @@ void nacre_session_hold_free(struct nacre_session_hold *hold)
     nacre_fd_guard(&hold->dir_fd);
     free(hold->path);
     free(hold);
+}
+
+void nacre_session_hold_settle(struct nacre_session_hold *hold, enum nacre_status status,
+                               const struct nacre_result *result)
+{
+    bool refused = status == NACRE_OK ? result->outcome == NACRE_OUTCOME_DENIED
+                                      : status == NACRE_ERR_UNAVAILABLE ||
+                                            status == NACRE_ERR_NOT_RUNNABLE;
+    const struct session_wait at_once = { 0 };
+    NACRE_AUTO(nacre_fd_guard) int alone = -1, root_fd = -1;
+    NACRE_AUTO(nacre_heap_guard) char *root = NULL;
+    struct nacre_error ignored;
+    const char *name;
+
+    if (!refused || !hold || !hold->disk_made || !session_dir_is_empty(hold->fd))
+        return;
+    name = strrchr(hold->path, '/') + 1;
+    root = strndup(hold->path, (size_t)(name - 1 - hold->path));
+    /* Whoever has come meanwhile needs it. */
+    nacre_fd_guard(&hold->held_fd);
+    hold->held_fd = -1;
+    if (!root ||
+        session_lock(hold->dir_fd, hold->id, SESSION_HELD, true, &at_once, &alone, NULL,
+                     &ignored) != NACRE_OK ||
+        session_dir_walk(root, false, NULL, &root_fd, &ignored) != NACRE_OK)
+        return;
+    nacre_fd_guard(&hold->fd); /* the device ends with the last that is open in it */
+    hold->fd = -1;
+    hold->disk_made = false;
+    if (session_disk_remove(hold->dir_fd, hold->id, root_fd, name, &ignored) == NACRE_OK)
+        hold->held_fd = nacre_fd_take(&alone);
 }
 
 int nacre_session_hold_fd(const struct nacre_session_hold *hold)

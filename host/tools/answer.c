@@ -127,6 +127,14 @@ static json_t *denials_json(const struct tools_call *call,
     return NULL;
 }
 
+static json_t *limit_json(const struct tools_call *call,
+                          const struct nacre_result *result)
+{
+    struct nacre_denial limit;
+
+    return tools_limit(call, result, &limit) ? denial_json(call, &limit) : json_null();
+}
+
 static json_t *text_or_null(const char *text)
 {
     return text && text[0] ? tools_text(text, strlen(text)) : json_null();
@@ -148,7 +156,8 @@ static json_t *meta_json(const struct tools_call *call, const struct nacre_resul
 
     if (!meta || !result)
         return meta;
-    if (json_object_set_new(meta, "fuel", json_integer((json_int_t)result->usage.fuel)) ||
+    if (json_object_set_new(meta, "limit", limit_json(call, result)) ||
+        json_object_set_new(meta, "fuel", json_integer((json_int_t)result->usage.fuel)) ||
         json_object_set_new(meta, "wall_ms",
                             json_real((double)result->usage.wall_ns / 1e6)) ||
         json_object_set_new(meta, "unsandboxed", json_boolean(result->unsandboxed)) ||

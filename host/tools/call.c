@@ -137,7 +137,9 @@ enum nacre_status tools_run(struct tools_call *call, const struct nacre_tool *to
     }
     if (call->approver[0])
         call->request.approver = call->approver;
-    return nacre_run(call->engine, call->policy, tool, &call->request, ret_result, err);
+    status = nacre_run(call->engine, call->policy, tool, &call->request, ret_result, err);
+    nacre_session_hold_settle(call->hold, status, *ret_result);
+    return status;
 }
 
 static enum nacre_status run_module(struct tools_call *call, json_t **ret_answer,

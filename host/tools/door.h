@@ -95,6 +95,10 @@ NACRE_MUST_CHECK enum nacre_status tools_reply(const struct tools_call *call,
                                                json_t **ret_answer,
                                                struct nacre_error *err);
 
+/* The limit that ended a run or held it back, with its line; false: none did. */
+bool tools_limit(const struct tools_call *call, const struct nacre_result *result,
+                 struct nacre_denial *ret_limit);
+
 /* What a run that did not end by itself came to, for a model.  `name` is the tool's. */
 void tools_say_outcome(const struct tools_call *call, const struct nacre_result *result,
                        char *ret_text, size_t size);

@@ -188,8 +188,6 @@ static enum nacre_status answer(const struct tools_call *call, const struct kept
 
     if (status == NACRE_OK && (!is_good || text.size == 0)) {
         tools_say_outcome(call, result, ending, sizeof(ending));
-        if (result->outcome == NACRE_OUTCOME_EXITED)
-            (void)snprintf(ending, sizeof(ending), "exit status %d", result->exit_status);
         status = nacre_buf_addf(&text, err, "%s[%s]\n",
                                 text.size > 0 && text.bytes[text.size - 1] != '\n' ? "\n"
                                                                                    : "",

@@ -60,7 +60,33 @@ static void say_denied(const struct nacre_result *result, char *ret_text, size_t
                    result->denial_count > 1 ? " (and more, see _meta)" : "");
 }
 
-void tools_say_outcome(const struct tools_call *call, const struct nacre_result *result,
+bool tools_limit(const struct tools_call *call, const struct nacre_result *result,
+                 struct nacre_denial *ret_limit)
+{
+    return call->policy &&
+           nacre_explain_limit(call->policy, result, call->request.timeout_ms,
+                               call->request.fuel, ret_limit);
+}
+
+/* Which limit it was; what a model can do about it is to want less. */
+static void say_limit(const struct tools_call *call, const struct nacre_result *result,
+                      char *text, size_t size)
+{
+    struct nacre_denial limit;
+    char where[320] = "";
+    size_t used = strlen(text);
+
+    if (!tools_limit(call, result, &limit))
+        return;
+    if (limit.place.line > 0)
+        (void)snprintf(where, sizeof(where), ", %.256s:%d:%d", call->policy->source,
+                       limit.place.line, limit.place.column);
+    (void)snprintf(text + used, size - used,
+                   " (%s: %s%s; only a person can change that: %s)", limit.text,
+                   limit.rule, where, limit.fix);
+}
+
+static void say_ending(const struct tools_call *call, const struct nacre_result *result,
                        char *ret_text, size_t size)
 {
     const char *name = call->name;
@@ -101,14 +127,20 @@ void tools_say_outcome(const struct tools_call *call, const struct nacre_result 
         say_denied(result, ret_text, size);
         return;
     case NACRE_OUTCOME_EXITED:
-        (void)snprintf(ret_text, size, "%s ended with status %d", name,
-                       result->exit_status);
+        (void)snprintf(ret_text, size, "exit status %d", result->exit_status);
         return;
     case NACRE_OUTCOME_NONE:
     case NACRE_OUTCOME_COUNT:
         break;
     }
     (void)snprintf(ret_text, size, "%s did not run", name);
+}
+
+void tools_say_outcome(const struct tools_call *call, const struct nacre_result *result,
+                       char *ret_text, size_t size)
+{
+    say_ending(call, result, ret_text, size);
+    say_limit(call, result, ret_text, size);
 }
 
 /* What a tool had changed when it was stopped stays changed. */

@@ -69,6 +69,13 @@ static void a_command_ends_in_its_time(void **state)
     assert_true(json_is_true(json_object_get(answer, "isError")));
     assert_string_equal(json_string_value(meta_of(answer, "outcome")), "timed-out");
     assert_non_null(strstr(text_of(answer), "begun\n[exec did not end in time"));
+    assert_non_null(strstr(text_of(answer), "(timed out after 300 ms: request.timeout_ms"));
+    assert_string_equal(
+        json_string_value(json_object_get(meta_of(answer, "limit"), "rule")),
+        "request.timeout_ms");
+    json_decref(answer);
+    answer = exec("{\"command\": \"true\"}");
+    assert_true(json_is_null(meta_of(answer, "limit")));
     json_decref(answer);
 }
 

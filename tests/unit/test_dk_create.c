@@ -108,6 +108,11 @@ static void with_tmpfs(struct nacre_plan *plan, struct dk_order *order)
     (void)order;
     plan->container.tmpfs = two_tmpfs;
 }
+static void with_own_tmp(struct nacre_plan *plan, struct dk_order *order)
+{
+    (void)order;
+    plan->container.own_tmp = true;
+}
 static void with_read_only_scratch(struct nacre_plan *plan, struct dk_order *order)
 {
     static struct nacre_mount mounts[] = { { .guest = scratch }, { .guest = workspace } };
@@ -188,6 +193,10 @@ static const struct {
     { with_gvisor, "Tmpfs", /* it counts no files */
       "{\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,uid=1000,gid=1001,"
       "mode=700\"}" },
+    { with_own_tmp, "Tmpfs",
+      "{\"/scratch\":\"rw,exec,nosuid,nodev,size=8388608,nr_inodes=500,uid=1000,gid=1001,"
+      "mode=700\",\"/tmp\":\"rw,exec,nosuid,nodev,size=8388608,nr_inodes=500,uid=1000,"
+      "gid=1001,mode=700\"}" },
     { with_tmpfs, "Tmpfs",
       "{\"/run\":\"rw,nosuid,nodev,uid=1000,gid=1001,size=3m,mode=755,noexec\","
       "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,nr_inodes=1000,uid=1000,"

@@ -58,6 +58,7 @@ static const char *const common[] = {
     MOUNTS DK_INIT_TARGET "=ro",
     "stat " DK_INIT_TARGET " -=device=1 inode=3",
     MOUNTS "/tmp=rw nosuid nodev type=tmpfs bytes=16777216 inodes=1000",
+    MOUNTS "/dev/shm=rw nosuid nodev type=tmpfs bytes=67108864",
     MOUNTS "/proc/kcore=type=tmpfs",
 };
 static const char *const of_v1[] = {

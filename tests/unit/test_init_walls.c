@@ -422,6 +422,26 @@ static void a_report_beyond_its_ceiling_is_a_failure(void **state)
     (void)owner_close(owner);
 }
 
+static void forks_that_were_refused_are_counted_while_a_command_runs(void **state)
+{
+    struct owner *owner = owner_open(OWNER_CHILD);
+    struct init_config config = owner_config_plain();
+    struct init_start start = owner_shell("printf 'max 9\\nmax.imposed 20\\n' >forks");
+    char path[NACRE_PATH_MAX];
+
+    (void)state;
+    scene_file("forks", "max.imposed 8\nmax 5\n");
+    config.forks_file = scene_path(path, "forks");
+    owner_configure(owner, &config);
+    start.directory = scene_top;
+    owner_assert_exit(owner_run(owner, 1, &start), INIT_HOW_EXITED, 0);
+    assert_int_equal(owner->commands[1].exit.forks_refused, 4);
+    assert_int_equal(owner->commands[1].exit.oom_kills, 0);
+    owner_assert_exit(run_shell(owner, ":"), INIT_HOW_EXITED, 0);
+    assert_int_equal(owner->commands[1].exit.forks_refused, 0);
+    assert_int_equal(owner_close(owner), 0);
+}
+
 static void kills_for_memory_are_counted_while_a_command_runs(void **state)
 {
     struct owner *owner = owner_open(OWNER_CHILD);
@@ -460,6 +480,8 @@ int main(void)
         cmocka_unit_test_setup(the_kernel_is_asked_for_limits_and_privileges,
                                scene_clear),
         cmocka_unit_test_setup(a_report_beyond_its_ceiling_is_a_failure, scene_clear),
+        cmocka_unit_test_setup(forks_that_were_refused_are_counted_while_a_command_runs,
+                               scene_clear),
         cmocka_unit_test_setup(kills_for_memory_are_counted_while_a_command_runs,
                                scene_clear),
     };

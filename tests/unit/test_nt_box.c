@@ -354,7 +354,7 @@ static void a_refused_command_ran_not_at_all(void **state)
         { { INIT_REFUSAL_EXEC, ENOENT, "tool" }, NACRE_ERR_NOT_FOUND, false,
           "tool: there is no such program" },
         { { INIT_REFUSAL_EXEC, EACCES, "tool" }, NACRE_ERR_NOT_RUNNABLE, false,
-          "tool can't be executed in the sandbox: Permission denied" },
+          "tool can't be executed: Permission denied" },
         { { INIT_REFUSAL_EXEC, 0, "" }, NACRE_ERR_NOT_RUNNABLE, false, "unknown error" },
         { { INIT_REFUSAL_EXEC, UINT64_MAX, "" }, NACRE_ERR_NOT_RUNNABLE, false,
           "unknown error" },

@@ -97,8 +97,8 @@ static void a_container_has_these_defaults(void **state)
     assert_true(container->read_only_root);
     assert_false(container->user_namespaces);
     assert_int_equal(container->memory_swap_bytes, 64 << 20);
-    assert_string_equal(container->tmpfs[0], "/tmp:size=67108864,mode=1777");
-    assert_null(container->tmpfs[1]);
+    assert_null(container->tmpfs[0]);
+    assert_true(container->own_tmp);
     assert_non_null(container->keep_capabilities);
     assert_null(container->keep_capabilities[0]);
     assert_null(container->blocked_syscalls[0]);
@@ -133,8 +133,8 @@ static const struct {
     { "read_only_root", "false", 0, NULL },
     { "read_only_root", "false", 0, "full" },
     { "memory_swap", "1073741824", NACRE_FEATURE_SWAP_LIMIT, NULL },
-    { "memory_reservation", "1048576", NACRE_FEATURE_MEMORY_RESERVATION, NULL },
-    { "cpus_nano", "1500000000", NACRE_FEATURE_CPUS, NULL },
+    { "memory_reservation", "6291456", NACRE_FEATURE_MEMORY_RESERVATION, NULL },
+    { "cpus_nano", "10000000", NACRE_FEATURE_CPUS, NULL },
     { "disk_bytes", "1048576", 0, NULL },
     { "disk_iops", "100", NACRE_FEATURE_DISK_IOPS, NULL },
     { "disk_io_weight", "500", NACRE_FEATURE_DISK_IO_WEIGHT, NULL },
@@ -392,6 +392,100 @@ static void what_gvisor_would_take_and_not_do_is_refused(void **state)
     }
 }
 
+/* An engine, or what it starts, takes no less: better said before it is asked. */
+static void a_limit_below_what_an_engine_takes_is_refused_with_its_line(void **state)
+{
+    static const struct {
+        const char *level, *key;
+        int least; /* of it; 0: any number will do */
+    } rows[] = {
+        { "container", "memory_mb", 6 },
+        { "container", "max_open_files", 32 },
+        { "container", "max_processes", 0 },
+        { "container", "timeout_ms", 0 },
+        { "container", "max_output_bytes", 0 },
+        { "container\n  runtime: gvisor", "memory_mb", 32 },
+        { "container\n  runtime: gvisor", "max_open_files", 32 },
+        { "vm", "memory_mb", 0 },
+        { "vm", "max_open_files", 0 },
+        { "process", "memory_mb", 0 },
+        { "process", "max_open_files", 0 },
+    };
+    const struct nacre_request asked = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < 2 * NACRE_COUNT(rows); i++) {
+        int least = rows[i / 2].least, value = i % 2 == 0 || least == 0 ? least : least - 1;
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+        char yaml[512], fix[64];
+
+        (void)snprintf(yaml, sizeof(yaml),
+                       "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: tested}\nspec:\n"
+                       "  resource_limits: {%s: %d}\n  level: %s\n",
+                       rows[i / 2].key, value > 0 ? value : 1, rows[i / 2].level);
+        policy = policy_of(yaml);
+        print_message("%s: %s %d\n", rows[i / 2].level, rows[i / 2].key, value);
+        assert_int_equal(nacre_plan_make(policy, &asked, &plan, denials, &err),
+                         value == least ? NACRE_OK : NACRE_ERR_UNAVAILABLE);
+        if (value == least)
+            continue;
+        (void)snprintf(fix, sizeof(fix), "raise it to %d or more", least);
+        assert_string_equal(denials->denials[0].code, "not-enforceable");
+        assert_non_null(strstr(denials->denials[0].rule, rows[i / 2].key));
+        assert_int_equal(denials->denials[0].place.line, 5);
+        assert_string_equal(denials->denials[0].fix, fix);
+    }
+}
+
+#define PATHS "      mount_paths:\n"
+/* What explain says is what dk_create.c asks for: see test_dk_create.c. */
+static void private_directories_are_told_as_large_as_they_are(void **state)
+{
+    static const struct {
+        const char *level, *mounts, *told;
+    } rows[] = {
+        { "container", "", "256 MiB and 16384 files in private directories together" },
+        { "container", PATHS MOUNT("/workspace", "rw"),
+          "128 MiB and 8192 files in each private directory" },
+        { "container", PATHS MOUNT("/workspace", "rw") MOUNT("/tmp", "rw"),
+          "128 MiB and 8192 files in each private directory" },
+        { "container\n  runtime: gvisor", PATHS MOUNT("/workspace", "rw"),
+          "128 MiB in each private directory; gVisor counts no files" },
+        { "vm", PATHS MOUNT("/workspace", "rw"),
+          "128 MiB and 8192 files in each private directory" },
+        { "process", PATHS MOUNT("/workspace", "rw") MOUNT("/tmp", "rw"),
+          "256 MiB and 16384 files in private directories together" },
+        { "process", "", "256 MiB and 16384 files in private directories together" },
+    };
+    const struct nacre_request asked = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+        char yaml[1024];
+        bool told = false;
+
+        (void)snprintf(yaml, sizeof(yaml),
+                       "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: tested}\nspec:\n"
+                       "  level: %s\n  capabilities:\n    filesystem:\n"
+                       "      mode: scoped\n%s",
+                       rows[i].level, rows[i].mounts);
+        policy = policy_of(yaml);
+        assert_int_equal(nacre_plan_draft(policy, &asked, &plan, &err), NACRE_OK);
+        for (uint32_t k = 0; k < plan->decision_count; k++)
+            if (strcmp(plan->decisions[k].rule, "scratch") == 0) {
+                assert_string_equal(plan->decisions[k].what, rows[i].told);
+                told = true;
+            }
+        assert_true(told);
+    }
+}
+
 /* ---- in a machine ---- */
 
 static void a_machine_is_planned_with_its_own_walls(void **state)
@@ -574,6 +668,8 @@ int main(void)
         cmocka_unit_test(a_container_has_these_defaults),
         cmocka_unit_test(
             each_setting_is_granted_with_its_feature_and_changes_the_digest),
+        cmocka_unit_test(a_limit_below_what_an_engine_takes_is_refused_with_its_line),
+        cmocka_unit_test(private_directories_are_told_as_large_as_they_are),
         cmocka_unit_test(what_would_open_a_container_is_refused_by_name),
         cmocka_unit_test(a_bound_on_the_disk_is_asked_of_all_that_can_be_filled),
         cmocka_unit_test(gvisor_is_planned_with_its_own_walls),

@@ -12,6 +12,7 @@
 
 #include "asked.h"
 #include "fail_alloc.h"
+#include "nacre/explain.h"
 #include "nacre/plan.h"
 #include "plan_words.h"
 
@@ -294,6 +295,66 @@ static void each_outcome_has_the_exit_status_that_a_shell_expects(void **state)
     }
 }
 
+static void each_ending_by_a_limit_names_its_line_and_what_to_do(void **state)
+{
+    static const struct {
+        struct nacre_result result;
+        uint64_t timeout_ms, fuel;
+        const char *code; /* NULL: no limit had to do with it */
+        const char *rule;
+        int line;
+        const char *text, *fix;
+    } rows[] = {
+        { { .outcome = NACRE_OUTCOME_TIMED_OUT }, 0, 0, "timed-out",
+          "resource_limits.timeout_ms", 10, "after 5 ms", "raise spec." },
+        { { .outcome = NACRE_OUTCOME_TIMED_OUT }, 3, 0, "timed-out",
+          "request.timeout_ms", 0, "after 3 ms", "up to the policy's 5" },
+        { { .outcome = NACRE_OUTCOME_TIMED_OUT }, 5, 0, "timed-out",
+          "resource_limits.timeout_ms", 10, "after 5 ms", "raise spec." },
+        { { .outcome = NACRE_OUTCOME_OUT_OF_FUEL }, 0, 7, "out-of-fuel", "request.fuel", 0,
+          "after 7 units", "--fuel" },
+        { { .outcome = NACRE_OUTCOME_OUT_OF_FUEL }, 0, 0, "out-of-fuel",
+          "resource_limits.timeout_ms", 10, "the default budget", "--fuel N" },
+        { { .outcome = NACRE_OUTCOME_OUT_OF_MEMORY }, 0, 0, "out-of-memory",
+          "resource_limits.memory_mb", 7, "more than 64 MiB", "raise spec." },
+        { { .outcome = NACRE_OUTCOME_OUTPUT_LIMIT }, 0, 0, "output-limit",
+          "resource_limits.max_output_bytes", 11, "cut at 6 bytes", "raise spec." },
+        { { .outcome = NACRE_OUTCOME_EXITED, .usage.memory_refused = true }, 0, 0,
+          "memory-refused", "resource_limits.memory_mb", 7, "killed processes of it",
+          "raise spec." },
+        { { .outcome = NACRE_OUTCOME_EXITED, .usage.processes_refused = true }, 0, 0,
+          "processes-refused", "resource_limits.max_processes", 8, "4 at once",
+          "raise spec." },
+        { { .outcome = NACRE_OUTCOME_KILLED, .usage.processes_refused = true }, 0, 0,
+          "processes-refused", "resource_limits.max_processes", 8, "4 at once",
+          "raise spec." },
+        { { .outcome = NACRE_OUTCOME_EXITED, .exit_status = 1 }, 0, 0, NULL, 0, 0, 0, 0 },
+        { { .outcome = NACRE_OUTCOME_KILLED, .signal = 9 }, 0, 0, NULL, 0, 0, 0, 0 },
+        { { .outcome = NACRE_OUTCOME_DENIED }, 0, 0, NULL, 0, 0, 0, 0 },
+    };
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(
+        "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: tested}\nspec:\n"
+        "  level: process\n  resource_limits:\n    memory_mb: 64\n"
+        "    max_processes: 4\n    max_open_files: 9\n    timeout_ms: 5\n"
+        "    max_output_bytes: 6\n");
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_denial limit;
+        bool told = nacre_explain_limit(policy, &rows[i].result, rows[i].timeout_ms,
+                                        rows[i].fuel, &limit);
+
+        assert_int_equal(told, rows[i].code != NULL);
+        if (!told)
+            continue;
+        assert_string_equal(limit.code, rows[i].code);
+        assert_string_equal(limit.rule, rows[i].rule);
+        assert_int_equal(limit.place.line, rows[i].line);
+        assert_non_null(strstr(limit.text, rows[i].text));
+        assert_non_null(strstr(limit.fix, rows[i].fix));
+    }
+}
+
 static void every_feature_has_a_name_of_its_own(void **state)
 {
     (void)state;
@@ -347,6 +408,7 @@ int main(void)
         cmocka_unit_test(planning_survives_every_allocation_failure),
         cmocka_unit_test(a_result_keeps_the_first_denials_and_counts_all),
         cmocka_unit_test(each_outcome_has_the_exit_status_that_a_shell_expects),
+        cmocka_unit_test(each_ending_by_a_limit_names_its_line_and_what_to_do),
         cmocka_unit_test(every_feature_has_a_name_of_its_own),
     };
 

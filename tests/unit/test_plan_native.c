@@ -438,8 +438,8 @@ static void every_waiver_takes_its_line_out_of_the_plan(void **state)
     "      mount_paths:\n" MOUNT("/workspace", "rw") MOUNT("/data", "ro") \
     DENIED("/workspace/s, %s, /proc, /sys/fs") \
     "    shell: {mode: restricted, blocked_commands: [rm], blocked_patterns: [x]}\n" \
-    "  resource_limits: {memory_mb: 1, cpu_shares: 2, max_processes: 3,\n" \
-    "    max_open_files: 4, timeout_ms: 5, max_output_bytes: 6}\n"
+    "  resource_limits: {memory_mb: 6, cpu_shares: 2, max_processes: 3,\n" \
+    "    max_open_files: 32, timeout_ms: 5, max_output_bytes: 6}\n"
 
 static void every_decision_of_every_level_names_what_enforces_it(void **state)
 {

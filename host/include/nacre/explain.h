@@ -26,6 +26,12 @@ NACRE_MUST_CHECK enum nacre_status nacre_explain_host(const struct nacre_policy 
 bool nacre_explain_denial(const struct nacre_policy *policy,
                           const struct nacre_denial *denial,
                           struct nacre_answer *ret_answer);
+/* The limit that ended a run, or that it met and went on: its line in the policy or the
+ * option of the call, and what to do.  `timeout_ms` and `fuel` are what the caller asked
+ * for; 0: nothing.  False: no limit had to do with it. */
+bool nacre_explain_limit(const struct nacre_policy *policy,
+                         const struct nacre_result *result, uint64_t timeout_ms,
+                         uint64_t fuel, struct nacre_denial *ret_limit);
 NACRE_MUST_CHECK enum nacre_status nacre_explain_command(const struct nacre_policy *policy,
                                                          const char *command,
                                                          struct nacre_answer *ret_answer,

@@ -8,6 +8,7 @@
 #include "nacre/error.h"
 #include "nacre/hash.h"
 #include "nacre/own.h"
+#include "nacre/path.h"
 #include "nacre/policy.h"
 #include "nacre/result.h"
 
@@ -212,6 +213,7 @@ struct nacre_container {
     char *cpuset;           /* or NULL */
     char **tmpfs, **keep_capabilities, **blocked_syscalls, **environment, **ulimits;
                             /* NULL-terminated; never NULL at its levels */
+    bool own_tmp;           /* nothing asks for /tmp: one more private directory is there */
     bool read_only_root;
     bool user_namespaces;   /* a browser's own sandbox needs them; no policy can ask */
     uint64_t memory_swap_bytes;      /* memory and swap together; equal to memory unless
@@ -285,6 +287,19 @@ struct nacre_plan {
                                    session, agent */
     bool sealed;
 };
+
+/*
+ * A private directory is empty when its sandbox starts: what leads to a denied name below
+ * it is made with it, and is the guest's but for that name.  The Nth such directory, each
+ * told once, with the mount that it lies in; false: there are fewer.
+ */
+bool nacre_plan_way(const struct nacre_plan *plan, size_t n,
+                    const struct nacre_mount **ret_mount, char ret_path[NACRE_PATH_MAX]);
+/* Does denied name `k` of `mount` lie below another one, which covers it? */
+bool nacre_mount_covers_denied(const struct nacre_mount *mount, uint32_t k);
+/* Private directories, these among them, that have an even part each of scratch_bytes_max
+ * and scratch_files_max where each is a file system of its own. */
+uint64_t nacre_plan_private_count(const struct nacre_plan *plan);
 
 /* All that says what may leave. */
 void nacre_plan_hash_egress(struct nacre_hasher *hasher,

@@ -41,6 +41,7 @@ struct nacre_usage {
     bool fuel_exact;           /* false: at least this much */
     uint64_t memory_bytes_peak;
     bool memory_refused;       /* the guest asked for more than it may have */
+    bool processes_refused;    /* the kernel counted forks beyond what it may have */
     uint64_t wall_ns;          /* of the whole run, compilation included */
     uint64_t compile_ns;       /* 0 when the code came from the cache */
     uint64_t cpu_ns;

@@ -45,6 +45,11 @@ NACRE_MUST_CHECK enum nacre_status
 nacre_session_open(const struct nacre_session *session,
                    const struct nacre_session_open_options *options,
                    struct nacre_session_hold **ret_hold, struct nacre_error *err);
+/* What nacre_run() said of the run that it was held for: where that was refused, a disk
+ * that was made for it, and is empty, goes again, and the workspace is not open any more.
+ * Accepts NULL; `result` counts where `status` is NACRE_OK. */
+void nacre_session_hold_settle(struct nacre_session_hold *hold, enum nacre_status status,
+                               const struct nacre_result *result);
 /* It was used until now.  Accepts NULL. */
 void nacre_session_hold_free(struct nacre_session_hold *hold);
 NACRE_OWNED(nacre_session_hold)

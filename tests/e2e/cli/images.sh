@@ -65,7 +65,7 @@ expect_status 0
 expect_out "in nothing"
 in_image empty sh -c true
 expect_status 127
-expect_err_has "there is no such program in the sandbox"
+expect_err_has "there is no such program here"
 
 # ---- what an image says about itself ----
 

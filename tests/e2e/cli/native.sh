@@ -201,6 +201,25 @@ expect_status 153
 [[ $(wc -c <"$scratch/out") == 5000 ]] || fail "cut at another byte than 5000"
 : >"$scratch/out"
 expect_err_has "(resource_limits.max_output_bytes, quiet.yaml:21:23)"
+run exec --json --policy quiet.yaml 'yes'
+expect_status 153
+expect_out_has '"limit":{"code":"output-limit","rule":"resource_limits.max_output_bytes","file":"quiet.yaml","line":21'
+# What a command met and went on is told as well.
+native process little.yaml full "memory_mb: 48"
+if [[ $(id -u) == 0 ]]; then
+  run exec --policy little.yaml 'head -c 200m /dev/zero | tail -c 190m >/dev/null; true'
+  expect_status 0
+  expect_err_has "the kernel killed processes of it for memory: they took more than 48 MiB (resource_limits.memory_mb, little.yaml:21:16)"
+  expect_err_has "nacre: fix: raise spec.resource_limits.memory_mb"
+  run exec --json --policy little.yaml 'head -c 200m /dev/zero | tail -c 190m >/dev/null; true'
+  expect_out_has '"limit":{"code":"memory-refused","rule":"resource_limits.memory_mb"'
+fi
+run exec --json --policy little.yaml true
+expect_out_has '"limit":null'
+# A name that depends on where the command starts.
+run run --policy little.yaml --directory /tmp -- ./prog
+expect_status 127
+expect_err_has "the command starts in /tmp: --workspace or --directory says where"
 
 # ---- what this machine can't enforce, and waivers ----
 

@@ -148,6 +148,8 @@ run run --json --timeout-ms 300 loop.wat
 expect_status 124
 expect_json
 expect_out_has '"outcome":"timed-out"'
+expect_out_has '"limit":{"code":"timed-out","rule":"request.timeout_ms"'
+expect_out_has '"fix":"give a higher --timeout-ms'
 expect_out_has '"usage":{"fuel_at_least":'
 policy brief brief.yaml "timeout_ms: 300"
 run run --policy brief.yaml loop.wat

@@ -111,6 +111,28 @@ is "workspaces" "$(inside ls -A "$boxes")" ""
 is "disks" "$(compgen -G "$state/sessions/*.disk" || true)" ""
 gone
 
+# ---- a run that is refused undoes what it made for itself ----
+
+config 'disk: 32mb'
+sed -i 's/nacre-test-busybox/nacre-no-such-image/' c.yml
+session r true
+[[ $status != 0 ]] || fail "it ran without an image"
+is "mounts of a refused run" "$(mounts)" 0
+is "disks of a refused run" "$(compgen -G "$state/sessions/*.disk" || true)" ""
+gone
+sed -i 's/nacre-no-such-image/nacre-test-busybox/' c.yml
+session r 'echo kept >note'
+expect_status 0
+is "mounts" "$(mounts)" 1
+# One that was there stays, whatever becomes of a later run.
+sed -i 's/nacre-test-busybox/nacre-no-such-image/' c.yml
+session r true
+[[ $status != 0 ]] || fail "it ran without an image"
+is "mounts" "$(mounts)" 1
+run session end r
+expect_status 0
+gone
+
 # ---- one that has files already, made when nobody asked for a bound ----
 
 config 'memory: 64mb'
