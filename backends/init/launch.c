@@ -131,7 +131,7 @@ static void make_inner(const struct spec_head *head)
     if (pid == 0) {
         (void)close(pair[0]);
         await_ids(pair[1]);
-        launch_inner(head, pair[1], 0);
+        launch_inner(head, pair[1], LAUNCH_MADE_SOME, 0);
     }
     if (pid < 0)
         launch_fail("make the namespaces", NULL);

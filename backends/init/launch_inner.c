@@ -132,14 +132,16 @@ static void receive_order(struct launch *launch, int socket)
     launch_read_spec(launch, fds[1]);
 }
 
-_Noreturn void launch_inner(const struct spec_head *head, int socket, int no_network)
+_Noreturn void launch_inner(const struct spec_head *head, int socket,
+                            enum launch_made made, int failure)
 {
     static struct launch launch = { .root_fd = -1, .scratch_fd = -1, .cover_dir_fd = -1,
                                     .cover_file_fd = -1, .names_fd = -1 };
     struct init_place place = { .is_pid1 = true, .walls = true, .held = true,
                                 .landlock_fd = -1 };
-    const char *failed = no_network ? "make the network" : settle(head);
-    int number = no_network ? no_network : errno;
+    const char *failed = failure ? "make the network and the mount namespace"
+                                 : settle(head);
+    int number = failure ? failure : errno;
 
     receive_order(&launch, socket);
     errno = number;
@@ -150,7 +152,7 @@ _Noreturn void launch_inner(const struct spec_head *head, int socket, int no_net
         launch_fail("be another user", NULL);
     }
     become_user(head);
-    if (unshare(CLONE_NEWNS) != 0)
+    if (made == LAUNCH_MADE_SOME && unshare(CLONE_NEWNS) != 0)
         launch_fail("make a mount namespace", NULL);
     if (dup2(launch_channel, 0) < 0 || dup2(launch_channel, 1) < 0)
         launch_fail("take the channel", NULL);
@@ -170,18 +172,18 @@ int launch_inner_main(void)
     uint8_t bytes[SPEC_HEAD_MAX];
     struct unpack unpack = { .bytes = bytes };
     struct spec_head head;
-    int no_network;
+    int failure;
     size_t count;
     ssize_t size;
 
     if (!launch_begin() || dup3(0, LAUNCH_SOCKET, O_CLOEXEC) < 0 ||
         !pass_send(LAUNCH_SOCKET, &born, 1, NULL, 0))
         return 1;
-    /* It takes the longest of all namespaces, while the owner does something else. */
-    no_network = unshare(CLONE_NEWNET) == 0 ? 0 : errno;
+    /* These take the longest of all, while the owner does something else. */
+    failure = unshare(CLONE_NEWNET | CLONE_NEWNS) == 0 ? 0 : errno;
     size = pass_receive(LAUNCH_SOCKET, true, bytes, sizeof(bytes), NULL, 0, &count);
     unpack.size = size > 0 ? (size_t)size : 0;
     if (!spec_head_unpack(&unpack, &head))
         return 1;
-    launch_inner(&head, LAUNCH_SOCKET, no_network);
+    launch_inner(&head, LAUNCH_SOCKET, LAUNCH_MADE_ALL, failure);
 }

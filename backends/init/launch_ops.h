@@ -48,8 +48,13 @@ void launch_inside(struct launch *launch);
 /* The second wall: what may be done where, as the operations say; -1 without one. */
 int launch_ruleset(struct launch *launch);
 
-/* launch_inner.c: the life of a sandbox's pid 1; `socket` as in spec.h, `no_network` an
- * errno or 0. */
-_Noreturn void launch_inner(const struct spec_head *head, int socket, int no_network);
+/* launch_inner.c: the life of a sandbox's pid 1; `socket` as in spec.h, `failure` the errno
+ * of what should have been made already, or 0. */
+enum launch_made {
+    LAUNCH_MADE_SOME, /* all namespaces but those that hold something of the host's */
+    LAUNCH_MADE_ALL,  /* the mounts', too */
+};
+_Noreturn void launch_inner(const struct spec_head *head, int socket,
+                            enum launch_made made, int failure);
 
 #endif

@@ -182,11 +182,13 @@ enum nacre_status nt_order_send(int socket, bool loose, int channel, int spec_fd
     return NACRE_OK;
 }
 
-static enum nacre_status give_trees(int socket, struct unpack *ops, uint64_t op_count,
+/* All at once, so that it is woken once. */
+static enum nacre_status give_order(const struct nt_direct *direct, int channel,
+                                    int spec_fd, struct unpack *ops, uint64_t op_count,
                                     const struct nt_launch_options *options,
                                     struct nacre_error *err)
 {
-    enum nacre_status status = NACRE_OK;
+    enum nacre_status status;
     struct spec_op failed = { .text = "" };
     int trees[TREES_MAX];
     size_t count = 0;
@@ -195,7 +197,11 @@ static enum nacre_status give_trees(int socket, struct unpack *ops, uint64_t op_
                     &failed))
         status = nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't %s %.300s",
                             spec_kind_words(failed.kind), failed.text);
-    else if (!trees_send(socket, trees, count) && errno != EPIPE && errno != ECONNRESET)
+    else
+        status = nt_order_send(direct->socket, direct->thread != gettid(), channel,
+                               spec_fd, options, err);
+    if (status == NACRE_OK && !trees_send(direct->socket, trees, count) &&
+        errno != EPIPE && errno != ECONNRESET)
         status = nacre_fail(err, NACRE_ERR_IO, "the sandbox's mounts can't be handed over");
     for (size_t i = 0; i < count; i++)
         (void)close(trees[i]);
@@ -213,12 +219,9 @@ enum nacre_status nt_direct_order(struct nt_direct *direct, int channel, int spe
 
     assert(is_spec);
     status = map_ids(direct, &head, err);
+    if (status == NACRE_OK)
+        status = give_order(direct, channel, spec_fd, &spec, head.op_count, options, err);
     *ret_pid1_fd = nacre_fd_take(&direct->pid1_fd);
-    if (status == NACRE_OK)
-        status = nt_order_send(direct->socket, direct->thread != gettid(), channel,
-                               spec_fd, options, err);
-    if (status == NACRE_OK)
-        status = give_trees(direct->socket, &spec, head.op_count, options, err);
     (void)close(nacre_fd_take(&direct->socket));
     return status;
 }
