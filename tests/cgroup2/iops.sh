@@ -2,34 +2,8 @@
 # disk_iops in the machine: how long a container's buffered writes really take, as the
 # disk itself counts them outside the sandbox; with the limit, and without as a control.
 # Prints what it measured.  Starts an engine unless DOCKER_HOST names one.
-set -euo pipefail
-nacre=$NACRE_BUILD/nacre
-support=$(cd "$(dirname "$0")/../support" && pwd)
-scratch=$(mktemp -d /tmp/iops.XXXXXX)
-engine=
-end() {
-    "$nacre" keeper --quit >/dev/null 2>&1 || true
-    [[ ! $engine ]] || "$support/docker-engine" stop "$engine" || true
-}
-trap end EXIT
-fail() {
-    echo "iops: $*"
-    exit 1
-}
-
-mountpoint -q /spare || {
-    mkfs.ext4 -q -F "$NACRE_SPARE"
-    mkdir -p /spare
-    mount "$NACRE_SPARE" /spare
-}
-mkdir -p -m 777 /spare/project
-disk=/sys/class/block/${NACRE_SPARE##*/}
-if [[ ! ${DOCKER_HOST:-} ]]; then
-    engine=/tmp/iops-engine
-    DOCKER_HOST=$("$support/docker-engine" start "$engine")
-fi
-export DOCKER_HOST HOME=$scratch
-cd "$scratch"
+# shellcheck source=disk_lib.sh
+source "$(dirname "$0")/disk_lib.sh"
 
 config() { # LIMITS [SOURCE]
     cat >c.yml <<END

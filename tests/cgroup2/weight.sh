@@ -2,34 +2,9 @@
 # disk_io_weight in the machine, with bfq: how much two containers that write at the same
 # time get of a slow disk, as their cgroups count it outside; with the same weight as a
 # control.  Prints what it measured.  Starts an engine unless DOCKER_HOST names one.
-set -euo pipefail
-nacre=$NACRE_BUILD/nacre
-support=$(cd "$(dirname "$0")/../support" && pwd)
-scratch=$(mktemp -d /tmp/weight.XXXXXX)
-engine=
-end() {
-    "$nacre" keeper --quit >/dev/null 2>&1 || true
-    [[ ! $engine ]] || "$support/docker-engine" stop "$engine" || true
-}
-trap end EXIT
-fail() {
-    echo "weight: $*"
-    exit 1
-}
-
-mountpoint -q /spare || {
-    mkfs.ext4 -q -F "$NACRE_SPARE"
-    mkdir -p /spare
-    mount "$NACRE_SPARE" /spare
-}
-mkdir -p -m 777 /spare/project
-number=$(cat "/sys/class/block/${NACRE_SPARE##*/}/dev")
-if [[ ! ${DOCKER_HOST:-} ]]; then
-    engine=/tmp/weight-engine
-    DOCKER_HOST=$("$support/docker-engine" start "$engine")
-fi
-export DOCKER_HOST HOME=$scratch
-cd "$scratch"
+# shellcheck source=disk_lib.sh
+source "$(dirname "$0")/disk_lib.sh"
+number=$(cat "$disk/dev")
 
 config() { # WEIGHT
     cat >"$1.yml" <<END
