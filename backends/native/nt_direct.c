@@ -32,9 +32,12 @@ struct birth {
     int program, socket; /* above 2 */
 };
 
+/* It never returns to where a sanitizer would tidy up its stack, which is its parent's. */
+#define APART __attribute__((no_sanitize("address"), no_sanitize("undefined")))
+
 /* Those over its own namespace: as a user whose id is not mapped yet it would lose them by
  * exec.  init gives them up before the first command. */
-static bool keep_capabilities(void)
+APART static bool keep_capabilities(void)
 {
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct sets[2];
@@ -51,7 +54,7 @@ static bool keep_capabilities(void)
     return errno == EINVAL && cap > 0; /* past the last one that this kernel knows */
 }
 
-static int be_inner(void *data)
+APART static int be_inner(void *data)
 {
     static const char *const arguments[] = { "nacre-init", "inner", NULL };
     static const char *const environment[] = { NULL };
