@@ -105,6 +105,14 @@ static enum nacre_status create_named(struct dk_box *box, const json_t *body,
     }
 }
 
+/* The one thing of nacre's own that every sandbox is given, and the covers: no workspace
+ * that somebody has removed meanwhile. */
+static bool names_ours(const struct dk_site *site, const char *text)
+{
+    return strstr(text, site->init_path) || strstr(text, site->covers.file_path) ||
+           strstr(text, site->covers.dir_path);
+}
+
 static enum nacre_status create(struct dk_box *box, const json_t *body,
                                 const struct dk_box_order *asked, struct nacre_error *err)
 {
@@ -123,7 +131,7 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
                                    asked->scope_key ? asked->scope_key : "",
                                    dk_within_ms(END_MS), &ignored);
     if (status != NACRE_OK && strstr(err->text, "bind source path does not exist")) {
-        if (strstr(err->text, box->parts.site->options->state_dir))
+        if (names_ours(box->parts.site, err->text))
             atomic_store(&box->parts.site->is_far, true);
         return nacre_fail_context(err, DK_ELSEWHERE);
     }

@@ -172,13 +172,23 @@ static enum nacre_status add_engines(const struct dk_site *site,
                                      struct nacre_error *err)
 {
     const char *dir = json_string_value(json_object_get(site->info, "DockerRootDir"));
+    const char *driver = json_string_value(json_object_get(site->info, "Driver"));
+    enum nacre_status status;
+    char layers[NACRE_PATH_MAX];
     struct stat info;
 
     if (is_containerds(site->info))
         return refuse("the engine", "keeps its images where it does not say", err);
     if (!dir || stat(dir, &info) != 0)
         return refuse(dir ? dir : "the engine", "is not to be seen from here", err);
-    return dk_io_add(places, info.st_dev, dir, io, err);
+    status = dk_io_add(places, info.st_dev, dir, io, err);
+    /* What it keeps of containers may be a mount of its own. */
+    if (status == NACRE_OK &&
+        snprintf(layers, sizeof(layers), "%s/%s", dir, driver ? driver : "") <
+            (int)sizeof(layers) &&
+        stat(layers, &info) == 0)
+        status = dk_io_add(places, info.st_dev, layers, io, err);
+    return status;
 }
 
 static enum nacre_status find(const struct dk_site *site, bool weighs,

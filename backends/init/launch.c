@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -217,11 +219,25 @@ static bool leave_real_time(void)
            syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &priority) == 0;
 }
 
+/* A caller that is preferred, or spared when memory is short, is so for itself; and nobody
+ * has asked for a guest without address randomisation. */
+static bool leave_favours(void)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+    char first;
+
+    if (getpriority(PRIO_PROCESS, 0) < 0 && setpriority(PRIO_PROCESS, 0, 0) != 0)
+        return false;
+    return personality(0) >= 0 &&
+           (fd < 0 || read(fd, &first, 1) != 1 || first != '-' || pwrite(fd, "0", 1, 0) == 1);
+}
+
 bool launch_begin(void)
 {
     int null_fd;
 
-    if (!close_from(CONTROL + 1) || chdir("/") != 0 || !leave_real_time())
+    if (!close_from(CONTROL + 1) || chdir("/") != 0 || !leave_real_time() ||
+        !leave_favours())
         return false;
     null_fd = open("/dev/null", O_RDWR);
     (void)umask(0);

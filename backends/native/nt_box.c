@@ -86,7 +86,8 @@ static enum nacre_status send_config(struct nt_box *box, const struct init_confi
                                      struct nacre_error *err)
 {
     size_t size = 16 * sizeof(uint64_t) + config->filter_bytes +
-                  text_bytes(config->oom_file);
+                  text_bytes(config->oom_file) +
+                  text_bytes(config->forks_file ? config->forks_file : "");
     NACRE_AUTO(nacre_heap_guard) uint8_t *bytes = NULL;
     struct pack pack;
 

@@ -25,7 +25,6 @@
 /* The network's it makes itself, while this process goes on. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 #define STACK_BYTES 16384
-#define BORN_MS 10000 /* it takes a fraction of one */
 #define ENDED_MS 200  /* from a failure that its end explains to that end */
 
 struct birth {
@@ -84,7 +83,7 @@ static pid_t clone_blocked(struct birth *birth, int *ret_pidfd)
 /* Root's further groups would stay in force on the host's files; an ordinary user may not
  * drop its own, and has no more than it had.  By number: the C library would change those
  * of all threads. */
-static pid_t clone_alone(struct birth *birth, int *ret_pidfd)
+static pid_t clone_alone(struct birth *birth, int *ret_pidfd, const char **ret_failed)
 {
     int count = geteuid() == 0 ? getgroups(0, NULL) : 0, number;
     NACRE_AUTO(nacre_heap_guard) gid_t *groups = NULL;
@@ -94,8 +93,10 @@ static pid_t clone_alone(struct birth *birth, int *ret_pidfd)
         return clone_blocked(birth, ret_pidfd);
     groups = malloc((size_t)count * sizeof(*groups));
     if (!groups || getgroups(count, groups) != count ||
-        syscall(SYS_setgroups, 0, NULL) != 0)
+        syscall(SYS_setgroups, 0, NULL) != 0) {
+        *ret_failed = "leave further groups behind";
         return -1;
+    }
     pid = clone_blocked(birth, ret_pidfd);
     number = errno;
     (void)syscall(SYS_setgroups, count, groups);
@@ -119,6 +120,7 @@ enum nacre_status nt_direct_begin(int init_fd, const struct spec_head *head,
     NACRE_AUTO(nacre_fd_guard) int program = fcntl(init_fd, F_DUPFD_CLOEXEC, 3);
     NACRE_AUTO(nacre_fd_guard) int ours = -1;
     NACRE_AUTO(nacre_fd_guard) int theirs = -1;
+    const char *failed = "make the namespaces";
     int pair[2], pidfd = -1;
     pid_t pid;
 
@@ -129,9 +131,9 @@ enum nacre_status nt_direct_begin(int init_fd, const struct spec_head *head,
     (void)close(pair[1]);
     if (theirs < 0 || !send_head(ours, head))
         return nacre_fail(err, NACRE_ERR_IO, "a socket for the sandbox");
-    pid = clone_alone(&(struct birth){ program, theirs }, &pidfd);
+    pid = clone_alone(&(struct birth){ program, theirs }, &pidfd, &failed);
     if (pid < 0)
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't make the namespaces");
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't %s", failed);
     *ret_direct = (struct nt_direct){ .pid1_fd = pidfd, .pid = pid,
                                       .socket = nacre_fd_take(&ours),
                                       .thread = gettid() };
@@ -141,24 +143,26 @@ enum nacre_status nt_direct_begin(int init_fd, const struct spec_head *head,
 /* In the middle of exec its files belong to root: so it says when that is over. */
 static bool is_born(const struct nt_direct *direct)
 {
-    struct pollfd born = { .fd = direct->socket, .events = POLLIN };
     size_t count;
-    char byte;
+    char byte = 0;
 
-    while (poll(&born, 1, BORN_MS) < 0 && errno == EINTR)
-        continue;
-    return born.revents != 0 &&
-           pass_receive(direct->socket, false, &byte, 1, NULL, 0, &count) == 1;
+    return pass_receive(direct->socket, false, &byte, 1, NULL, 0, &count) == 1 &&
+           byte == LAUNCH_BORN;
 }
 
 static enum nacre_status map_ids(const struct nt_direct *direct,
-                                 const struct spec_head *head, struct nacre_error *err)
+                                 const struct spec_head *head,
+                                 const struct nt_launch_options *options,
+                                 struct nacre_error *err)
 {
     struct pollfd ended = { .fd = direct->pid1_fd, .events = POLLIN };
-    const char *unmapped = is_born(direct) ? nacre_ids_map(direct->pid, head->uid,
-                                                           head->gid)
-                                           : "its birth";
+    enum nacre_status status = nt_launch_await(direct->socket, options, err);
+    const char *unmapped;
 
+    if (status != NACRE_OK)
+        return status;
+    unmapped = is_born(direct) ? nacre_ids_map(direct->pid, head->uid, head->gid)
+                               : "its birth";
     if (!unmapped)
         return NACRE_OK;
     (void)nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't map the sandbox's ids by %s",
@@ -221,7 +225,7 @@ enum nacre_status nt_direct_order(struct nt_direct *direct, int channel, int spe
     enum nacre_status status;
 
     assert(is_spec);
-    status = map_ids(direct, &head, err);
+    status = map_ids(direct, &head, options, err);
     if (status == NACRE_OK)
         status = give_order(direct, channel, spec_fd, &spec, head.op_count, options, err);
     *ret_pid1_fd = nacre_fd_take(&direct->pid1_fd);

@@ -31,6 +31,12 @@ NACRE_MUST_CHECK enum nacre_status nt_direct_order(struct nt_direct *direct, int
 /* Ends one that has got no order. */
 void nt_direct_end(struct nt_direct *direct);
 
+/* nt_launch.c: until there is something to read; NACRE_ERR_TIMEOUT at the deadline, or when
+ * the caller wants no more of it. */
+NACRE_MUST_CHECK enum nacre_status nt_launch_await(int socket,
+                                                   const struct nt_launch_options *options,
+                                                   struct nacre_error *err);
+
 /* An order and its fds; that nobody is there any more shows elsewhere. */
 NACRE_MUST_CHECK enum nacre_status nt_order_send(int socket, bool loose, int channel,
                                                  int spec_fd,

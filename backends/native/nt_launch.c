@@ -86,8 +86,8 @@ static int spawn(int init_fd, int socket, const char *mode, pid_t *ret_pid)
 
 /* ---- what it answers ---- */
 
-static enum nacre_status await_answer(int socket, const struct nt_launch_options *options,
-                                      struct nacre_error *err)
+enum nacre_status nt_launch_await(int socket, const struct nt_launch_options *options,
+                                  struct nacre_error *err)
 {
     struct pollfd waiting = { .fd = socket, .events = POLLIN };
 
@@ -246,7 +246,7 @@ static enum nacre_status order(struct nt_launcher *launcher, int channel, int sp
         status = nt_order_send(launcher->control_fd, launcher->thread != gettid(),
                                channel, spec_fd, options, err);
     if (status == NACRE_OK)
-        status = await_answer(launcher->control_fd, options, err);
+        status = nt_launch_await(launcher->control_fd, options, err);
     if (status == NACRE_OK)
         status = receive_born(launcher->control_fd, launched->channel_fd,
                               &launched->pid1_fd, err);

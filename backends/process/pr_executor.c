@@ -411,7 +411,9 @@ static enum nacre_status sandbox_make(struct sandbox *sandbox,
                                       struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int theirs = -1;
-    uint64_t deadline_ns = nacre_clock_ns() + MAKING_MS * NACRE_NS_PER_MS;
+    uint64_t wall_ms = plan->limits.wall_ms_max;
+    uint64_t deadline_ns = nacre_clock_ns() + (wall_ms < MAKING_MS ? wall_ms : MAKING_MS) *
+                                                  NACRE_NS_PER_MS;
     enum nacre_status status = open_mounts(sandbox, plan, err);
 
     if (status == NACRE_OK)
@@ -428,7 +430,8 @@ static enum nacre_status sandbox_make(struct sandbox *sandbox,
     if (status == NACRE_OK && sandbox->door.door)
         status = nt_door_receive(&sandbox->door, sandbox->door_fd, err);
     if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||
-        status == NACRE_ERR_NOT_RUNNABLE || status == NACRE_ERR_TOO_BIG)
+        status == NACRE_ERR_NOT_RUNNABLE || status == NACRE_ERR_TOO_BIG ||
+        (status == NACRE_ERR_TIMEOUT && wall_ms <= MAKING_MS))
         return status;
     /* Nothing of the guest has run: that is what the caller has to know. */
     err->status = NACRE_ERR_UNAVAILABLE;
@@ -567,11 +570,11 @@ static enum nacre_status executor_run(struct nacre_executor *base,
     status = sandbox_make(&sandbox, plan, tool, request, err);
     if (status != NACRE_OK && atomic_load(&executor->cancelled))
         return cancelled(atomic_load(&executor->cancelled), result);
-    if (status != NACRE_OK)
+    if (status != NACRE_OK && status != NACRE_ERR_TIMEOUT)
         return status;
     /* The policy's time is the whole run's, its sandbox included. */
     spent_ms = (nacre_clock_ns() - start_ns) / NACRE_NS_PER_MS;
-    if (spent_ms >= wall_ms) {
+    if (status == NACRE_ERR_TIMEOUT || spent_ms >= wall_ms) {
         result->outcome = NACRE_OUTCOME_TIMED_OUT;
         return NACRE_OK;
     }

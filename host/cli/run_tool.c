@@ -135,7 +135,7 @@ static void catch_signal(int signal)
 {
     struct sigaction action = { .sa_handler = on_signal }, before;
 
-    (void)sigemptyset(&action.sa_mask);
+    (void)sigfillset(&action.sa_mask); /* else the first could come after the second */
     if (sigaction(signal, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         (void)sigaction(signal, &action, NULL);
 }

@@ -38,7 +38,8 @@ static bool assigns_at(const char *text, size_t at, size_t size, size_t *ret_lef
     return true;
 }
 
-/* *at: where the subscript that ends there begins, if there is one.  False: too long. */
+/* *at: where the subscript that ends there begins, if there is one.  False when that is
+ * not known: it is too long, or its brackets are not all brackets. */
 static bool skip_subscript(const char *text, size_t *at)
 {
     size_t start = *at, open = 0;
@@ -47,12 +48,14 @@ static bool skip_subscript(const char *text, size_t *at)
         return true;
     do {
         start--;
+        if (is_one_of(text[start], "{}'\"\\`"))
+            return false;
         open += text[start] == ']';
         open -= text[start] == '[';
     } while (open > 0 && start > 0 && *at - start < SUBSCRIPT_MAX);
     if (open == 0)
         *at = start;
-    return open == 0 || start == 0;
+    return open == 0;
 }
 
 /* Where the name on the left side begins.  *ret_size: of the name, 0: none.  False when

@@ -318,11 +318,16 @@ static const struct variable variables[] = {
     { "GH_BROWSER", RUNS, OFF },
 };
 
-/* Each word of the value is one that a pattern of the list matches; none at all, too. */
+/* Each word of the value is one that a pattern of the list matches; none at all, too.  What
+ * a shell would read as more than a word is none, whatever a `*` could stand for. */
 static bool is_harmless(const char *value, const char *patterns)
 {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789_+.,:/=@%- \t\n";
     char word[256], pattern[64];
 
+    if (value[strspn(value, plain)] != '\0')
+        return false;
     for (value += strspn(value, " \t\n"); *value; value += strspn(value, " \t\n")) {
         size_t size = strcspn(value, " \t\n");
         bool found = false;

@@ -11,6 +11,44 @@
 
 /* ---- git ---- */
 
+/* Settings that name a command, or make one. */
+static bool is_git_setting(const struct sh_word *word, size_t from)
+{
+    static const char *const names[] = { "alias.",         "core.sshcommand",
+                                         "core.hookspath", "core.fsmonitor",
+                                         "core.editor",    "core.gitproxy",
+                                         "diff.external",  "sequence.editor" };
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (strncasecmp(word->text + from, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* -c NAME=VALUE, of which there may be several. */
+static bool check_git_settings(const struct sh_effect *effect, size_t end)
+{
+    for (size_t i = 1; i < end; i++) {
+        const struct sh_word *word = effect->words[i];
+        bool is_apart = nacre_sh_word_is(word, "-c") && i + 1 < end;
+        const struct sh_word *setting = is_apart ? effect->words[i + 1] : word;
+        size_t from = is_apart ? 0 : 2;
+
+        if (strncmp(word->text, "--config-env", 12) == 0)
+            return SH_CANT(effect, word, "what git sets by it only the shell knows");
+        if (strncmp(word->text, "-c", 2) != 0)
+            continue;
+        if (is_git_setting(setting, from))
+            return SH_CANT(effect, setting, "'%.40s' makes git run something",
+                           setting->text + from);
+        for (size_t k = from; k < setting->size && setting->text[k] != '='; k++)
+            if (setting->marks[k] >= NACRE_MARK_ANY)
+                return SH_CANT(effect, setting, "what git sets by it only the shell knows");
+        i += is_apart;
+    }
+    return true;
+}
+
 /* `git -C x push` and `git-push` are `git push` to a rule. */
 bool nacre_sh_run_git(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
 {
@@ -23,6 +61,8 @@ bool nacre_sh_run_git(const struct sh_effect *effect, const struct sh_wrapper *w
 
     if (!dashed && !nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count,
                                   &scan))
+        return false;
+    if (!dashed && !check_git_settings(effect, scan.operand))
         return false;
     if (!dashed && scan.operand == 1)
         return true;

@@ -57,6 +57,10 @@ S01_no_privilege_and_no_way_to_one() {
     f=$(command -v $p) && [ -u "$f" ] && $f -c "id -u" </dev/null 2>/dev/null; done; true'
   expect_out ""
   [[ $is_root == yes ]] || return 0
+  # So does who is preferred, or has switched off what makes guessing hard.
+  [[ $(nice -n -5 nice) == -5 ]] || fail "the control is not preferred"
+  [[ $(nice -n -5 setarch -R "$NACRE" run --policy p.yaml --workspace work -- sh -c \
+    'nice; cat /proc/self/personality' | tr '\n' ' ') == "0 00000000 " ]] || fail "favours"
   # Who has more groups leaves them outside.
   [[ $(setpriv --groups 4,24 grep ^Groups: /proc/self/status) == *"4 24"* ]] ||
     fail "the control has no groups"

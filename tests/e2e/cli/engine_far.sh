@@ -62,7 +62,7 @@ is "containers" "$(names)" ""
 in_box sh -c 'echo $$; id -u; cat /proc/1/comm; cat /sys/fs/cgroup/pids/pids.max ||
   cat /sys/fs/cgroup/pids.max; ls /sys/devices /sys/fs/ext4; grep Seccomp: /proc/self/status'
 expect_status 0
-[[ $(sed -n 2,4p "$scratch/out" | tr '\n' ' ') == "1000 nacre-init 22 " ]] || fail "its limits"
+[[ $(sed -n 2,4p "$scratch/out" | tr '\n' ' ') == "1000 nacre-init 21 " ]] || fail "its limits"
 expect_out_has $'Seccomp:\t2'
 is_alone
 made=$(carrier)
