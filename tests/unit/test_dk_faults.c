@@ -276,7 +276,7 @@ static void init_that_can_not_be_brought_to_an_engine_ends_the_run(void **state)
     (void)state;
     (void)snprintf(missing, sizeof(missing),
                    "{\"message\":\"bind source path does not exist: "
-                   "%s/state/boxes/init\"}", jail.top);
+                   "%s/state/covers/file\"}", jail.top);
     start(rules);
     assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
     assert_non_null(strstr(jail.err.text, "nacre's init can't be brought to the engine"));
