@@ -200,10 +200,13 @@ denied_paths_stay_denied() {
   in_machine sh -c 'umount /etc/group; rm -f /etc/group; mv /etc/group /etc/other
     mv /etc /moved; ln /etc/group /tmp/hard; mv /tmp/x/key /tmp/key; mv /tmp/x /tmp/y
     rm -rf /tmp/x; mkdir /tmp/x; echo mine >/tmp/x/key'
-  in_machine sh -c 'cat /etc/group /moved/group /etc/other; ls -ld /tmp/x; ls /tmp/x /tmp/y'
+  in_machine sh -c 'cat /etc/group /moved/group /etc/other; ls -ld /tmp/x/key
+    cat /tmp/x/key /tmp/key; ls /tmp/y'
   expect_out_lacks nogroup
   expect_out_has "d---------"
-  expect_out_lacks key
+  expect_out_lacks mine
+  in_machine sh -c 'echo beside >/tmp/x/beside && cat /tmp/x/beside'
+  expect_out beside
   is "what was kept" "$(cat work/.env work/way/key)" "TOP-SECRET
 TOP-SECRET"
   is "what was allowed" "$(cat work/free)" mine
