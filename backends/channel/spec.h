@@ -14,9 +14,9 @@
  * A sandbox's pid 1 is told by messages of a SOCK_SEQPACKET socket: a struct launch_order
  * with fds (the channel's socket, a memfd that holds the spec, then those that the
  * operations count from 0), and then the trees (trees.h).  By then its ids are mapped.
- * Over the channel, before any
- * frame, comes a byte LAUNCH_JOIN with the fds of JOIN.  Whatever fails is told by a
- * FAILED frame (frame.h) on the channel: then nothing of a guest was executed.
+ * Over the channel, before any frame, comes a byte LAUNCH_JOIN with the fds of JOIN.
+ * Whatever fails is told by a FAILED frame (frame.h) on the channel: then nothing of a
+ * guest was executed.
  *
  * `PROGRAM inner`, with that socket as fd 0, is a pid 1 in namespaces that its parent has
  * made.  Before the order it gets a packed struct spec_head, and it sends a byte

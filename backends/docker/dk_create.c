@@ -485,8 +485,8 @@ json_t *dk_create_body(const struct dk_order *order)
     body = json_pack("{s:s, s:s, s:s, s:[s], s:o, s:s, s:b, s:b, s:b, s:b, s:b, s:b, "
                      "s:b, s:{s:[s]}}",
                      "Image", order->image_id, "User", user, "WorkingDir", "/",
-                     "Entrypoint", entry, "Cmd", word ? json_pack("[s]", word) : json_array(), "Hostname",
-                     "nacre",
+                     "Entrypoint", entry, "Cmd",
+                     word ? json_pack("[s]", word) : json_array(), "Hostname", "nacre",
                      "OpenStdin", 1, "StdinOnce", 1, "AttachStdin", 1, "AttachStdout", 1,
                      "AttachStderr", 1, "Tty", 0, "NetworkDisabled",
                      !nt_door_is_planned(order->plan) && !browser, "Healthcheck", "Test",

@@ -223,13 +223,15 @@ static bool leave_real_time(void)
  * has asked for a guest without address randomisation. */
 static bool leave_favours(void)
 {
-    NACRE_AUTO(nacre_fd_guard) int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+    NACRE_AUTO(nacre_fd_guard)
+    int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
     char first;
 
     if (getpriority(PRIO_PROCESS, 0) < 0 && setpriority(PRIO_PROCESS, 0, 0) != 0)
         return false;
     return personality(0) >= 0 &&
-           (fd < 0 || read(fd, &first, 1) != 1 || first != '-' || pwrite(fd, "0", 1, 0) == 1);
+           (fd < 0 || read(fd, &first, 1) != 1 || first != '-' ||
+            pwrite(fd, "0", 1, 0) == 1);
 }
 
 bool launch_begin(void)
@@ -256,8 +258,10 @@ int launch_main(void)
 
     if (!launch_begin())
         return 1;
-    do
+    for (;;) {
         launch = (struct launch){ .root_fd = -1, .names_fd = -1 };
-    while (has_inner = serve(&launch, has_inner), has_inner);
-    return 0;
+        if (!serve(&launch, has_inner))
+            return 0;
+        has_inner = true;
+    }
 }

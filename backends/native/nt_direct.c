@@ -22,10 +22,10 @@
 #include "spec.h"
 #include "trees.h"
 
-/* The network's it makes itself, while this process goes on. */
+/* The network's and the mounts' it makes itself, while this process goes on. */
 #define NAMESPACES (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS)
 #define STACK_BYTES 16384
-#define ENDED_MS 200  /* from a failure that its end explains to that end */
+#define ENDED_MS 200 /* from a failure that its end explains to that end */
 
 struct birth {
     int program, socket; /* above 2 */

@@ -14,7 +14,7 @@ struct nt_direct {
     pid_t thread; /* that has made it */
 };
 
-/* It makes its network now, and waits.  `init_fd`: the program. */
+/* It makes its network and mount namespace now, and waits.  `init_fd`: the program. */
 NACRE_MUST_CHECK enum nacre_status nt_direct_begin(int init_fd,
                                                    const struct spec_head *head,
                                                    struct nt_direct *ret_direct,

@@ -265,8 +265,8 @@ static enum nacre_status begin_direct(struct nt_launcher *launcher,
         status = nt_direct_begin(launcher->init_fd, head, &launcher->direct, err);
     /* To free the program's copy takes time, and there is none later; whoever is to be
      * made in place of this one gets another copy. */
-    nacre_fd_guard(&launcher->init_fd);
-    launcher->init_fd = -1;
+    if (launcher->init_fd >= 0)
+        (void)close(nacre_fd_take(&launcher->init_fd));
     return status;
 }
 

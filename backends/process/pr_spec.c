@@ -385,12 +385,12 @@ enum nacre_status pr_spec_make(const struct pr_spec_input *input,
     spec.head = (struct spec_head){ .uid = input->uid, .gid = input->gid,
                                     .landlock = input->landlock,
                                     .hostname = PR_HOSTNAME };
+    pr_spec_add_door(&making);
     add_first(&making);
     pr_spec_add_root(&making);
     add_mounts(&making);
     add_denied(&making);
-    /* What others make meanwhile: the network, and the cgroups. */
-    pr_spec_add_door(&making);
+    /* Last: they are made while the rest is. */
     pr_add(&making, (struct spec_op){ .kind = SPEC_JOIN, .fd = SPEC_NO_FD });
     if (making.status != NACRE_OK)
         return making.status;

@@ -10,6 +10,7 @@
 #include "pr_making.h"
 #include "pr_root.h"
 
+/* Early: what can't be bound is told before anything else is made. */
 void pr_spec_add_door(struct pr_making *making)
 {
     uint64_t fd;
