@@ -135,14 +135,15 @@ static void receive_order(struct launch *launch, int socket)
 _Noreturn void launch_inner(const struct spec_head *head, int socket,
                             enum launch_made made, int failure)
 {
-    static struct launch launch = { .root_fd = -1, .scratch_fd = -1, .cover_dir_fd = -1,
-                                    .cover_file_fd = -1, .names_fd = -1 };
+    static struct launch launch; /* and not a page of the program's file */
     struct init_place place = { .is_pid1 = true, .walls = true, .held = true,
                                 .landlock_fd = -1 };
     const char *failed = failure ? "make the network and the mount namespace"
                                  : settle(head);
     int number = failure ? failure : errno;
 
+    launch.root_fd = launch.scratch_fd = launch.names_fd = -1;
+    launch.cover_dir_fd = launch.cover_file_fd = -1;
     receive_order(&launch, socket);
     errno = number;
     if (failed)

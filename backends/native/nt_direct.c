@@ -34,13 +34,20 @@ struct birth {
 /* It never returns to where a sanitizer would tidy up its stack, which is its parent's. */
 #define APART __attribute__((no_sanitize("address"), no_sanitize("undefined")))
 
-/* Those over its own namespace: as a user whose id is not mapped yet it would lose them by
- * exec.  init gives them up before the first command. */
+/* Those over its own namespace that making the sandbox takes: as a user whose id is not
+ * mapped yet it would lose them by exec.  init gives them up before the first command. */
 APART static bool keep_capabilities(void)
 {
+    static const unsigned long needed[] = {
+        CAP_SYS_ADMIN,        /* mounts, namespaces, its name */
+        CAP_NET_ADMIN,        /* loopback */
+        CAP_NET_BIND_SERVICE, /* a door's ports */
+        CAP_SETUID, CAP_SETGID,
+        CAP_SETPCAP,          /* to bound what is left */
+        CAP_SYS_RESOURCE,     /* its namespace's limits */
+    };
     struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
     struct __user_cap_data_struct sets[2];
-    unsigned long cap = 0;
 
     if (syscall(SYS_capget, &header, sets) != 0)
         return false;
@@ -48,9 +55,10 @@ APART static bool keep_capabilities(void)
         sets[i].inheritable = sets[i].permitted;
     if (syscall(SYS_capset, &header, sets) != 0)
         return false;
-    while (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) == 0)
-        cap++;
-    return errno == EINVAL && cap > 0; /* past the last one that this kernel knows */
+    for (size_t i = 0; i < NACRE_COUNT(needed); i++)
+        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed[i], 0, 0) != 0)
+            return false;
+    return true;
 }
 
 APART static int be_inner(void *data)

@@ -105,6 +105,7 @@ static enum nacre_status new_group(const struct nacre_box_cgroups *cgroups,
     if (!group)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for a cgroup");
     group->peak_fd = -1;
+    group->is_fresh = true;
     for (size_t i = 0; i < NACRE_BOX_HIERARCHIES_MAX; i++)
         group->dirs[i] = (struct box_dir){ -1, -1 };
     status = nacre_cgroup_name(&cgroups->owner, group->name, err);
@@ -163,6 +164,21 @@ static enum nacre_status make_group(const struct nacre_box_cgroups *cgroups,
     return NACRE_OK;
 }
 
+static bool keep_idle(struct nacre_box_cgroups *cgroups, struct nacre_box_group *group)
+{
+    bool kept;
+
+    pthread_mutex_lock(&cgroups->lock);
+    kept = cgroups->idle_count < NACRE_BOX_GROUPS_KEPT;
+    if (kept) {
+        group->next = cgroups->idle;
+        cgroups->idle = group;
+        cgroups->idle_count++;
+    }
+    pthread_mutex_unlock(&cgroups->lock);
+    return kept;
+}
+
 /* ---- what there is ---- */
 
 static void __attribute__((format(printf, 3, 4)))
@@ -217,6 +233,12 @@ static void say_none(struct nacre_box_cgroups *cgroups, size_t controller,
         advice);
 }
 
+static bool is_wanted(const struct nacre_box_cgroups *cgroups, size_t controller)
+{
+    return cgroups->extent == BOX_ALL || controller == BOX_MEMORY ||
+           (controller == BOX_CPU && cgroups->extent == BOX_WEIGHED);
+}
+
 /* v1 has a hierarchy for each; what it has not may be in v2's one.  There freezing and
  * counting time need no controller, and a process is in one cgroup only. */
 static void find_places(struct nacre_box_cgroups *cgroups,
@@ -225,21 +247,23 @@ static void find_places(struct nacre_box_cgroups *cgroups,
     static const size_t handed_down[] = { BOX_MEMORY, BOX_CPU, BOX_PIDS };
     const char *wanted[NACRE_COUNT(handed_down)];
     bool handed[NACRE_COUNT(handed_down)], v2_has[BOX_CONTROLLERS] = { false };
+    bool needs_v2 = false;
     size_t wanted_of[NACRE_COUNT(handed_down)], count = 0;
     struct nacre_cgroup_place place;
     char why[NACRE_CGROUP_WHY] = "";
 
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
         cgroups->of[i] = -1;
-        if (cgroups->extent != BOX_ALL && i != BOX_MEMORY &&
-            !(i == BOX_CPU && cgroups->extent == BOX_WEIGHED))
+        if (!is_wanted(cgroups, i))
             continue;
         nacre_cgroup_place_v1(tables, controller_names[i], &place);
         if (place.version == NACRE_CGROUP_NONE)
-            v2_has[i] = true;
+            needs_v2 = v2_has[i] = true;
         else
             use_place(cgroups, i, &place);
     }
+    if (!needs_v2)
+        return;
     for (size_t i = 0; i < NACRE_COUNT(handed_down); i++) {
         if (!v2_has[handed_down[i]])
             continue;
@@ -254,7 +278,7 @@ static void find_places(struct nacre_box_cgroups *cgroups,
     for (size_t i = 0; i < BOX_CONTROLLERS; i++) {
         if (cgroups->of[i] < 0 && v2_has[i] && place.version != NACRE_CGROUP_NONE)
             use_place(cgroups, i, &place);
-        else if (cgroups->of[i] < 0)
+        else if (cgroups->of[i] < 0 && is_wanted(cgroups, i))
             say_none(cgroups, i, &place, why);
     }
 }
@@ -351,6 +375,7 @@ static void try_hierarchies(struct nacre_box_cgroups *cgroups,
                      cgroups->hierarchies[i].version == NACRE_CGROUP_V2;
     if (needs_try)
         try_to_enter(group->dirs, cgroups->count, results);
+    group->is_fresh = !needs_try;
     for (size_t i = cgroups->count; i-- > 0;)
         if (results[i] != 0)
             drop(cgroups, group, i, results[i]);
@@ -405,7 +430,8 @@ static enum nacre_status probe(struct nacre_box_cgroups *cgroups, struct nacre_e
          faccessat(memory->dir_fd, "memory.swap.max", W_OK, 0) == 0);
     describe(cgroups);
     settle_group(cgroups, group);
-    nacre_box_group_put(cgroups, group);
+    if (!group->is_fresh || !keep_idle(cgroups, group))
+        nacre_box_group_put(cgroups, group);
     return NACRE_OK;
 }
 
@@ -580,7 +606,7 @@ enum nacre_status nacre_box_group_take(struct nacre_box_cgroups *cgroups,
         struct nacre_error stale;
 
         /* Somebody who may do so has removed its directory, or put a process in it. */
-        if (box_group_is_empty(group) &&
+        if ((group->is_fresh || box_group_is_empty(group)) &&
             box_group_limit(group, limits, &stale) == NACRE_OK) {
             box_group_begin(group);
             *ret_group = group;
@@ -592,16 +618,18 @@ enum nacre_status nacre_box_group_take(struct nacre_box_cgroups *cgroups,
     if (status != NACRE_OK)
         return status;
     status = box_group_limit(group, limits, err);
-    if (status == NACRE_OK)
-        *ret_group = group;
-    else
+    if (status != NACRE_OK) {
         retire(cgroups, group, 0);
-    return status;
+        return status;
+    }
+    box_group_begin(group);
+    *ret_group = group;
+    return NACRE_OK;
 }
 
 void nacre_box_group_put(struct nacre_box_cgroups *cgroups, struct nacre_box_group *group)
 {
-    bool kept = false, is_empty;
+    bool is_empty;
 
     if (!group)
         return;
@@ -611,17 +639,8 @@ void nacre_box_group_put(struct nacre_box_cgroups *cgroups, struct nacre_box_gro
         nacre_cgroup_pause_ms(1);
         is_empty = box_group_is_empty(group);
     }
-    if (is_empty && box_group_is_clean(group) && box_group_forget_peak(group)) {
-        pthread_mutex_lock(&cgroups->lock);
-        kept = cgroups->idle_count < NACRE_BOX_GROUPS_KEPT;
-        if (kept) {
-            group->next = cgroups->idle;
-            cgroups->idle = group;
-            cgroups->idle_count++;
-        }
-        pthread_mutex_unlock(&cgroups->lock);
-    }
-    if (!kept)
+    if (!is_empty || !box_group_is_clean(group) || !box_group_forget_peak(group) ||
+        !keep_idle(cgroups, group))
         retire(cgroups, group, 0);
 }
 

@@ -21,19 +21,27 @@
 
 /* ---- limits ---- */
 
-/* `text` is what "not asked for" reads like when `value` is 0. */
-static enum nacre_status set(const struct box_dir *dir, const char *file, uint64_t value,
-                             const char *text, struct nacre_error *err)
+static enum nacre_status set(const struct nacre_box_group *group,
+                             enum box_controller controller, const char *file,
+                             uint64_t value, struct nacre_error *err)
 {
-    char number[32];
+    if (nacre_cgroup_write_number(group->of[controller]->dir_fd, file, value))
+        return NACRE_OK;
+    return nacre_fail(err, NACRE_ERR_IO, "cgroup: %s = %" PRIu64, file, value);
+}
 
-    (void)snprintf(number, sizeof(number), "%" PRIu64, value);
-    if (nacre_cgroup_write(dir->dir_fd, file, value ? number : text))
-        return NACRE_OK;
+/* A limit that is asked for, or else none, which the kernel calls `none`. */
+static enum nacre_status set_or(const struct nacre_box_group *group,
+                                enum box_controller controller, const char *file,
+                                uint64_t value, const char *none, struct nacre_error *err)
+{
+    if (value)
+        return set(group, controller, file, value, err);
     /* What is not there can't have been set by the owner before either. */
-    if (!value && errno == ENOENT)
+    if (group->is_fresh ||
+        nacre_cgroup_write(group->of[controller]->dir_fd, file, none) || errno == ENOENT)
         return NACRE_OK;
-    return nacre_fail(err, NACRE_ERR_IO, "cgroup: %s = %s", file, value ? number : text);
+    return nacre_fail(err, NACRE_ERR_IO, "cgroup: %s = %s", file, none);
 }
 
 /* v1 keeps the sum of memory and swap at or above memory, so the way leads over no limit
@@ -42,18 +50,18 @@ static enum nacre_status limit_memory1(const struct nacre_box_group *group,
                                        const struct nacre_box_limits *limits,
                                        struct nacre_error *err)
 {
-    const struct box_dir *dir = group->of[BOX_MEMORY];
     uint64_t max = limits->memory_bytes_max;
-    enum nacre_status status = set(dir, "memory.memsw.limit_in_bytes", 0, "-1", err);
+    enum nacre_status status =
+        set_or(group, BOX_MEMORY, "memory.memsw.limit_in_bytes", 0, "-1", err);
 
     if (status == NACRE_OK)
-        status = set(dir, "memory.limit_in_bytes", max, "-1", err);
+        status = set_or(group, BOX_MEMORY, "memory.limit_in_bytes", max, "-1", err);
     if (status == NACRE_OK && group->has_swap)
-        status = set(dir, "memory.memsw.limit_in_bytes",
-                     max ? max + limits->swap_bytes_max : 0, "-1", err);
+        status = set_or(group, BOX_MEMORY, "memory.memsw.limit_in_bytes",
+                        max ? max + limits->swap_bytes_max : 0, "-1", err);
     if (status == NACRE_OK)
-        status = set(dir, "memory.soft_limit_in_bytes", limits->memory_bytes_target, "-1",
-                     err);
+        status = set_or(group, BOX_MEMORY, "memory.soft_limit_in_bytes",
+                        limits->memory_bytes_target, "-1", err);
     return status;
 }
 
@@ -61,47 +69,53 @@ static enum nacre_status limit_memory2(const struct nacre_box_group *group,
                                        const struct nacre_box_limits *limits,
                                        struct nacre_error *err)
 {
-    const struct box_dir *dir = group->of[BOX_MEMORY];
-    enum nacre_status status = set(dir, "memory.max", limits->memory_bytes_max, "max",
-                                   err);
+    enum nacre_status status = set_or(group, BOX_MEMORY, "memory.max",
+                                      limits->memory_bytes_max, "max", err);
 
     if (status == NACRE_OK && group->has_swap)
-        status = set(dir, "memory.swap.max", limits->swap_bytes_max,
-                     limits->memory_bytes_max ? "0" : "max", err);
+        status = limits->memory_bytes_max
+                     ? set(group, BOX_MEMORY, "memory.swap.max", limits->swap_bytes_max,
+                           err)
+                     : set_or(group, BOX_MEMORY, "memory.swap.max", 0, "max", err);
     if (status == NACRE_OK)
-        status = set(dir, "memory.low", limits->memory_bytes_target, "0", err);
+        status = set_or(group, BOX_MEMORY, "memory.low", limits->memory_bytes_target, "0",
+                        err);
     return status;
 }
 
-static enum nacre_status limit_cpu1(const struct box_dir *dir,
+static enum nacre_status limit_cpu1(const struct nacre_box_group *group,
                                     const struct nacre_box_limits *limits,
                                     struct nacre_error *err)
 {
-    enum nacre_status status = set(dir, "cpu.shares", limits->cpu_shares, "1024", err);
+    enum nacre_status status =
+        set_or(group, BOX_CPU, "cpu.shares", limits->cpu_shares, "1024", err);
 
     if (status == NACRE_OK && limits->cpu_quota_us)
-        status = set(dir, "cpu.cfs_period_us", PERIOD_US, "", err);
+        status = set(group, BOX_CPU, "cpu.cfs_period_us", PERIOD_US, err);
     if (status == NACRE_OK)
-        status = set(dir, "cpu.cfs_quota_us", limits->cpu_quota_us, "-1", err);
+        status = set_or(group, BOX_CPU, "cpu.cfs_quota_us", limits->cpu_quota_us, "-1",
+                        err);
     return status;
 }
 
-static enum nacre_status limit_cpu2(const struct box_dir *dir,
+static enum nacre_status limit_cpu2(const struct nacre_box_group *group,
                                     const struct nacre_box_limits *limits,
                                     struct nacre_error *err)
 {
     uint64_t shares = limits->cpu_shares;
     enum nacre_status status =
-        set(dir, "cpu.weight", shares ? nacre_cgroup_weight(shares) : 0, "100", err);
-    char text[64] = "max 100000";
+        set_or(group, BOX_CPU, "cpu.weight", shares ? nacre_cgroup_weight(shares) : 0,
+               "100", err);
+    char text[64];
 
-    if (limits->cpu_quota_us)
-        (void)snprintf(text, sizeof(text), "%" PRIu64 " %d", limits->cpu_quota_us,
-                       PERIOD_US);
-    if (status == NACRE_OK && !nacre_cgroup_write(dir->dir_fd, "cpu.max", text) &&
-        (limits->cpu_quota_us || errno != ENOENT))
-        status = nacre_fail(err, NACRE_ERR_IO, "cgroup: cpu.max = %s", text);
-    return status;
+    if (status != NACRE_OK)
+        return status;
+    if (!limits->cpu_quota_us)
+        return set_or(group, BOX_CPU, "cpu.max", 0, "max 100000", err);
+    (void)snprintf(text, sizeof(text), "%" PRIu64 " %d", limits->cpu_quota_us, PERIOD_US);
+    return nacre_cgroup_write(group->of[BOX_CPU]->dir_fd, "cpu.max", text)
+               ? NACRE_OK
+               : nacre_fail(err, NACRE_ERR_IO, "cgroup: cpu.max = %s", text);
 }
 
 enum nacre_status box_group_limit(struct nacre_box_group *group,
@@ -116,10 +130,10 @@ enum nacre_status box_group_limit(struct nacre_box_group *group,
         status = group->v2[BOX_MEMORY] ? limit_memory2(group, limits, err)
                                        : limit_memory1(group, limits, err);
     if (status == NACRE_OK && group->of[BOX_CPU])
-        status = group->v2[BOX_CPU] ? limit_cpu2(group->of[BOX_CPU], limits, err)
-                                    : limit_cpu1(group->of[BOX_CPU], limits, err);
+        status = group->v2[BOX_CPU] ? limit_cpu2(group, limits, err)
+                                    : limit_cpu1(group, limits, err);
     if (status == NACRE_OK && group->of[BOX_PIDS])
-        status = set(group->of[BOX_PIDS], "pids.max", processes, "max", err);
+        status = set_or(group, BOX_PIDS, "pids.max", processes, "max", err);
     return status;
 }
 
@@ -178,7 +192,11 @@ static void read_all(const struct nacre_box_group *group, struct nacre_box_usage
 
 void box_group_begin(struct nacre_box_group *group)
 {
-    read_all(group, &group->before);
+    if (group->is_fresh)
+        group->before = (struct nacre_box_usage){ 0 };
+    else
+        read_all(group, &group->before);
+    group->is_fresh = false;
 }
 
 bool box_group_forget_peak(struct nacre_box_group *group)

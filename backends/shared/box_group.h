@@ -36,10 +36,11 @@ struct nacre_box_group {
     bool has_swap;
     int peak_fd; /* v2's memory.peak: it starts anew for the fd that is written to */
     struct nacre_box_usage before; /* what the counters said at take() */
+    bool is_fresh; /* nobody has had it yet: no limit, no count, no process */
 };
 
-/* Every limit that there is, also those that are not asked for: the group had another
- * owner. */
+/* Every limit that there is, also those that are not asked for, unless it is fresh: the
+ * group had another owner. */
 NACRE_MUST_CHECK enum nacre_status box_group_limit(struct nacre_box_group *group,
                                                    const struct nacre_box_limits *limits,
                                                    struct nacre_error *err);

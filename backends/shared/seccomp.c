@@ -5,7 +5,6 @@
  */
 #include "seccomp.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <string.h>
@@ -27,19 +26,6 @@ enum nacre_status nacre_seccomp_probe(struct nacre_error *err)
                           "them): %s",
                           strerrordesc_np(errno));
     return NACRE_OK;
-}
-
-const struct nacre_seccomp_program *nacre_seccomp_program(enum nacre_seccomp_kind kind)
-{
-    static const struct nacre_seccomp_program *const filters[] = {
-        [NACRE_SECCOMP_WORKER] = &worker_filter,
-        [NACRE_SECCOMP_COMPILER] = &compiler_filter,
-        [NACRE_SECCOMP_NATIVE] = &native_filter,
-        [NACRE_SECCOMP_BROWSER] = &browser_filter,
-    };
-
-    assert(kind > NACRE_SECCOMP_NONE && kind <= NACRE_SECCOMP_BROWSER);
-    return filters[kind];
 }
 
 enum nacre_status nacre_seccomp_install(const struct nacre_seccomp_program *program,

@@ -1,6 +1,7 @@
 #ifndef NACRE_SECCOMP_H
 #define NACRE_SECCOMP_H
 
+#include <assert.h>
 #include <stdint.h>
 
 #include "nacre/error.h"
@@ -33,8 +34,20 @@ struct nacre_seccomp_program;
 /* NACRE_ERR_UNAVAILABLE when this kernel has no filters, or can't kill by them. */
 NACRE_MUST_CHECK enum nacre_status nacre_seccomp_probe(struct nacre_error *err);
 
-/* Made when nacre was built (seccomp_rules.c): nothing to release. */
-const struct nacre_seccomp_program *nacre_seccomp_program(enum nacre_seccomp_kind kind);
+/* Made when nacre was built (seccomp_rules.c): nothing to release.  Inlined, so that a
+ * program holds only those that it names. */
+extern const struct nacre_seccomp_program nacre_worker_filter, nacre_compiler_filter,
+    nacre_native_filter, nacre_browser_filter;
+
+static inline const struct nacre_seccomp_program *
+nacre_seccomp_program(enum nacre_seccomp_kind kind)
+{
+    assert(kind != NACRE_SECCOMP_NONE);
+    return kind == NACRE_SECCOMP_WORKER     ? &nacre_worker_filter
+           : kind == NACRE_SECCOMP_COMPILER ? &nacre_compiler_filter
+           : kind == NACRE_SECCOMP_NATIVE   ? &nacre_native_filter
+                                            : &nacre_browser_filter;
+}
 
 /* NACRE_SECCOMP_NATIVE or _BROWSER as a profile for the container engine, from the same
  * rows.  runc by itself gives ENOSYS for what is newer than the profile. */

@@ -16,10 +16,10 @@ static const struct {
     uint32_t extras;
 } filters[] = {
     /* A worker has loaded its module before the filter, so it maps no code. */
-    { "worker_filter", NACRE_SECCOMP_WORKER, NACRE_SECCOMP_RECEIVE_FDS },
-    { "compiler_filter", NACRE_SECCOMP_COMPILER, NACRE_SECCOMP_MAP_CODE },
-    { "native_filter", NACRE_SECCOMP_NATIVE, 0 },
-    { "browser_filter", NACRE_SECCOMP_BROWSER, 0 },
+    { "nacre_worker_filter", NACRE_SECCOMP_WORKER, NACRE_SECCOMP_RECEIVE_FDS },
+    { "nacre_compiler_filter", NACRE_SECCOMP_COMPILER, NACRE_SECCOMP_MAP_CODE },
+    { "nacre_native_filter", NACRE_SECCOMP_NATIVE, 0 },
+    { "nacre_browser_filter", NACRE_SECCOMP_BROWSER, 0 },
 };
 
 static enum nacre_status print_programs(struct nacre_error *err)
@@ -32,7 +32,7 @@ static enum nacre_status print_programs(struct nacre_error *err)
 
         if (status != NACRE_OK)
             return status;
-        printf("static const struct nacre_seccomp_program %s = {\n    .count = %u,\n"
+        printf("const struct nacre_seccomp_program %s = {\n    .count = %u,\n"
                "    .own_pid = %u,\n    .code = {\n",
                filters[i].name, (unsigned)program->count, (unsigned)program->own_pid);
         for (uint16_t k = 0; k < program->count; k++)
@@ -156,7 +156,7 @@ static enum nacre_status print_names(struct nacre_error *err)
     if (count == 0)
         return nacre_fail(err, NACRE_ERR_BACKEND, "libseccomp knows no system call");
     qsort(names, count, sizeof(names[0]), compare_names);
-    printf("static const struct call_name {\n    const char *name;\n    int number;\n"
+    printf("static const struct call_name {\n    char name[32];\n    int number;\n"
            "} call_names[] = {\n");
     for (size_t i = 0; i < count; i++) {
         int number = seccomp_syscall_resolve_name(names[i]);

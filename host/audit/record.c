@@ -98,19 +98,15 @@ static void add_time(struct audit_line *line)
 {
     static _Thread_local struct {
         time_t second;
-        char text[NACRE_TIMESTAMP]; /* up to and with the point */
+        char text[NACRE_SECOND]; /* up to and with the point */
     } last;
     char micros[] = "000000Z";
     struct timespec now;
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
     if (last.text[0] == '\0' || last.second != now.tv_sec) {
-        struct tm utc;
-        size_t used;
-
-        (void)gmtime_r(&now.tv_sec, &utc);
-        used = strftime(last.text, sizeof(last.text), "%Y-%m-%dT%H:%M:%S.", &utc);
-        assert(used == 20);
+        (void)nacre_clock_second(last.text, (uint64_t)now.tv_sec);
+        last.text[NACRE_SECOND - 2] = '.';
         last.second = now.tv_sec;
     }
     now.tv_nsec /= 1000;

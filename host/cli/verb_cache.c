@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "report.h"
@@ -19,21 +19,9 @@ static const struct cli_option options[OPT_COUNT] = {
 
 static const char *const words[] = { "list", "add", "clear" };
 
-#define TIME_BYTES 32
-
-static const char *show_time(char ret_text[TIME_BYTES], time_t seconds)
-{
-    struct tm utc;
-
-    if (!gmtime_r(&seconds, &utc) ||
-        strftime(ret_text, TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-        ret_text[0] = '\0';
-    return ret_text;
-}
-
 static void print_entry(void *data, const struct nacre_cache_entry *entry)
 {
-    char shown[NACRE_SHOWN], hex[NACRE_HEX], used[TIME_BYTES];
+    char shown[NACRE_SHOWN], hex[NACRE_HEX], used[NACRE_SECOND];
 
     (void)data;
     if (!entry->is_known)
@@ -43,19 +31,19 @@ static void print_entry(void *data, const struct nacre_cache_entry *entry)
         (void)printf("  %-24s sha256 %.16s  %10" PRIu64 " bytes  used %s\n",
                      nacre_text_shown(shown, entry->name),
                      nacre_digest_hex(&entry->module, hex), entry->bytes,
-                     show_time(used, entry->used_s));
+                     nacre_clock_second(used, (uint64_t)entry->used_s));
 }
 
 static void add_entry(void *data, const struct nacre_cache_entry *entry)
 {
-    char used[TIME_BYTES];
+    char used[NACRE_SECOND];
     json_t *known = json_pack("{s:o, s:o, s:I, s:s}", "name",
                               entry->is_known ? cli_json_text(entry->name) : json_null(),
                               "digest",
                               entry->is_known ? cli_json_digest(&entry->module)
                                               : json_null(),
                               "bytes", (json_int_t)entry->bytes, "used",
-                              show_time(used, entry->used_s));
+                              nacre_clock_second(used, (uint64_t)entry->used_s));
 
     if (json_array_append_new(*(json_t **)data, known) != 0) {
         json_decref(*(json_t **)data);

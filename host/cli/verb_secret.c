@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "boxes.h"
+#include "nacre/clock.h"
 #include "nacre/leak.h"
 #include "nacre/own.h"
 #include "nacre/secrets.h"
@@ -108,19 +108,6 @@ static enum nacre_status read_value(const struct cli_value *file, size_t *ret_co
 
 /* ---- answers ---- */
 
-#define TIME_BYTES 32
-
-static const char *show_time(char ret_text[TIME_BYTES], uint64_t ms)
-{
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm utc;
-
-    if (!gmtime_r(&seconds, &utc) ||
-        strftime(ret_text, TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-        ret_text[0] = '\0';
-    return ret_text;
-}
-
 static json_t *texts_json(const char *const *texts)
 {
     json_t *list = json_array();
@@ -144,12 +131,13 @@ static void append(json_t **list, json_t *item)
 
 static void add_secret(void *data, const struct nacre_secret_info *info)
 {
-    char changed[TIME_BYTES];
+    char changed[NACRE_SECOND];
 
     append(data, json_pack("{s:s, s:I, s:s, s:o, s:o}", "name", info->name, "version",
                            (json_int_t)info->version, "changed",
-                           show_time(changed, info->changed_ms), "hosts",
-                           texts_json(info->hosts), "grants", texts_json(info->grants)));
+                           nacre_clock_second(changed, info->changed_ms / 1000),
+                           "hosts", texts_json(info->hosts), "grants",
+                           texts_json(info->grants)));
 }
 
 static void print_texts(const char *lead, const char *const *texts, const char *none)
@@ -164,33 +152,34 @@ static void print_texts(const char *lead, const char *const *texts, const char *
 
 static void print_secret(void *data, const struct nacre_secret_info *info)
 {
-    char changed[TIME_BYTES];
+    char changed[NACRE_SECOND];
 
     *(bool *)data = true;
     (void)printf("%s  version %" PRIu64 ", changed %s\n", info->name, info->version,
-                 show_time(changed, info->changed_ms));
+                 nacre_clock_second(changed, info->changed_ms / 1000));
     print_texts("hosts:  ", info->hosts, "none: it can be sent nowhere");
     print_texts("granted:", info->grants, "to nobody");
 }
 
 static void add_token(void *data, const struct nacre_token_info *info)
 {
-    char issued[TIME_BYTES], expires[TIME_BYTES];
+    char issued[NACRE_SECOND], expires[NACRE_SECOND];
 
     append(data, json_pack("{s:s, s:s, s:o, s:s, s:s}", "id", info->id, "secret",
                            info->secret, "scope", cli_json_text(info->scope), "issued",
-                           show_time(issued, info->issued_ms), "expires",
-                           show_time(expires, info->expires_ms)));
+                           nacre_clock_second(issued, info->issued_ms / 1000),
+                           "expires",
+                           nacre_clock_second(expires, info->expires_ms / 1000)));
 }
 
 static void print_token(void *data, const struct nacre_token_info *info)
 {
-    char shown[NACRE_SHOWN], expires[TIME_BYTES];
+    char shown[NACRE_SHOWN], expires[NACRE_SECOND];
 
     *(bool *)data = true;
     (void)printf("%s  %-24s %-24s until %s\n", info->id, info->secret,
                  nacre_text_shown(shown, info->scope),
-                 show_time(expires, info->expires_ms));
+                 nacre_clock_second(expires, info->expires_ms / 1000));
 }
 
 /* ---- the words ---- */

@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "boxes.h"
 #include "nacre/browser.h"
@@ -47,19 +46,6 @@ static uint64_t deadline(const struct cli_args *args)
 
 /* ---- list ---- */
 
-#define TIME_BYTES 32
-
-static const char *show_time(char ret_text[TIME_BYTES], uint64_t ms)
-{
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm utc;
-
-    if (!gmtime_r(&seconds, &utc) ||
-        strftime(ret_text, TIME_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-        ret_text[0] = '\0';
-    return ret_text;
-}
-
 static json_t *workspace_json(const struct nacre_session_info *info)
 {
     NACRE_AUTO(nacre_heap_guard) char *path = NULL;
@@ -81,7 +67,7 @@ struct list {
 
 static bool list_json(struct list *list, const struct nacre_session_info *info)
 {
-    char created[TIME_BYTES], used[TIME_BYTES];
+    char created[NACRE_SECOND], used[NACRE_SECOND];
 
     list->failed |= json_array_append_new(
         list->json,
@@ -90,8 +76,9 @@ static bool list_json(struct list *list, const struct nacre_session_info *info)
                   cli_json_text(info->scope_key), "agent", cli_json_text(info->agent),
                   "config", cli_json_text(info->config), "workspace",
                   workspace_json(info), "container", cli_json_text(info->box_name),
-                  "created", show_time(created, info->created_ms), "used",
-                  show_time(used, info->used_ms), "pruneIdleMs",
+                  "created", nacre_clock_second(created, info->created_ms / 1000),
+                  "used",
+                  nacre_clock_second(used, info->used_ms / 1000), "pruneIdleMs",
                   (json_int_t)info->idle_ms, "pruneAgeMs", (json_int_t)info->age_ms,
                   "daily", info->daily, "live", info->live)) != 0;
     return !list->failed;
@@ -99,7 +86,7 @@ static bool list_json(struct list *list, const struct nacre_session_info *info)
 
 static bool list_one(void *data, const struct nacre_session_info *info)
 {
-    char key[NACRE_SHOWN], name[NACRE_SHOWN], used[TIME_BYTES];
+    char key[NACRE_SHOWN], name[NACRE_SHOWN], used[NACRE_SECOND];
     struct list *list = data;
 
     if (list->json)
@@ -109,7 +96,8 @@ static bool list_one(void *data, const struct nacre_session_info *info)
                      "LIVE");
     (void)printf("%-9s %-32s %-44s %-21s %s\n", nacre_scope_name(info->scope),
                  nacre_text_shown(key, info->scope_key),
-                 nacre_text_shown(name, info->box_name), show_time(used, info->used_ms),
+                 nacre_text_shown(name, info->box_name),
+                 nacre_clock_second(used, info->used_ms / 1000),
                  info->live ? "yes" : "no");
     return true;
 }

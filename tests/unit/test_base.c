@@ -13,6 +13,7 @@
 #include "fail_alloc.h"
 #include "nacre/base64.h"
 #include "nacre/buf.h"
+#include "nacre/clock.h"
 #include "nacre/hash.h"
 #include "nacre/locked.h"
 #include "nacre/own.h"
@@ -282,6 +283,26 @@ static void locked_pages_are_empty_in_a_child(void **state)
     nacre_locked_free(NULL, 10);
 }
 
+/* By the C library's own calendar, over four centuries and at every edge of a month. */
+static void seconds_are_shown_as_the_calendar_has_them(void **state)
+{
+    char ours[NACRE_SECOND], theirs[32];
+
+    (void)state;
+    for (time_t second = 0; second < 12700000000; second += 86399) {
+        struct tm utc;
+
+        assert_non_null(gmtime_r(&second, &utc));
+        assert_int_not_equal(
+            strftime(theirs, sizeof(theirs), "%Y-%m-%dT%H:%M:%SZ", &utc), 0);
+        assert_string_equal(nacre_clock_second(ours, (uint64_t)second), theirs);
+    }
+    assert_string_equal(nacre_clock_second(ours, 951782399), "2000-02-28T23:59:59Z");
+    assert_string_equal(nacre_clock_second(ours, 951782400), "2000-02-29T00:00:00Z");
+    assert_string_equal(nacre_clock_second(ours, 4107542400), "2100-03-01T00:00:00Z");
+    assert_string_equal(nacre_clock_second(ours, UINT64_MAX), "9999-12-31T23:59:59Z");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +317,7 @@ int main(void)
         cmocka_unit_test(digests_match_the_published_vectors),
         cmocka_unit_test(an_error_keeps_its_place_and_gains_context),
         cmocka_unit_test(each_row_of_bytes_has_one_base64),
+        cmocka_unit_test(seconds_are_shown_as_the_calendar_has_them),
         cmocka_unit_test(locked_pages_are_empty_in_a_child),
     };
 

@@ -21,4 +21,10 @@ struct timespec nacre_clock_until(uint64_t deadline_ns);
 #define NACRE_TIMESTAMP 28
 const char *nacre_clock_timestamp(char ret_text[NACRE_TIMESTAMP]);
 
+/* A second since 1970 in the same way: 2026-11-16T04:00:00Z.  One beyond the year 9999
+ * is shown as its last.  By itself: the C library's gmtime_r() reads the time zone's file
+ * first, at each start of a program. */
+#define NACRE_SECOND 21
+const char *nacre_clock_second(char ret_text[NACRE_SECOND], uint64_t seconds);
+
 #endif
