@@ -103,6 +103,25 @@ static enum nacre_status append(struct nacre_audit *audit, struct audit_line *li
     return NACRE_OK;
 }
 
+/* Every run has two records, also one whose owner could not write the second. */
+static enum nacre_status end_lost(struct nacre_audit *audit,
+                                  const struct audit_damage *damage,
+                                  struct nacre_error *err)
+{
+    enum nacre_status status = NACRE_OK;
+
+    for (uint64_t i = 0; i < damage->unended && i < AUDIT_UNENDED_MAX; i++) {
+        NACRE_AUTO(audit_line_clear) struct audit_line line;
+
+        audit_line_init(&line);
+        audit_record_lost(&line, damage->unended_ids[i]);
+        status = append(audit, &line, err);
+        if (status != NACRE_OK)
+            break;
+    }
+    return status;
+}
+
 enum nacre_status audit_log_recover(struct nacre_audit *audit,
                                     const struct audit_damage *damage,
                                     struct nacre_error *err)
@@ -124,7 +143,8 @@ enum nacre_status audit_log_recover(struct nacre_audit *audit,
     if (count > 0 && ftruncate(audit->fd, (off_t)audit->head.bytes) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot cut off the torn end of %s",
                           audit->shown);
-    return append(audit, &line, err);
+    status = end_lost(audit, damage, err);
+    return status == NACRE_OK ? append(audit, &line, err) : status;
 }
 
 enum nacre_status audit_log_compare(const struct nacre_audit *audit,

@@ -407,6 +407,24 @@ static void add_result(struct audit_line *line, const struct nacre_result *resul
     add_input(line, &result->input);
 }
 
+static void add_no_result(struct audit_line *line, enum nacre_outcome outcome,
+                          const char *status, const char *text)
+{
+    audit_line_add(line, ",\"mechanisms\":null");
+    add_word(line, ",\"outcome\":",
+             outcome == NACRE_OUTCOME_NONE ? NULL : outcomes[outcome]);
+    audit_line_add(line, ",\"exit_status\":null,"
+                         "\"signal\":null,\"output_cut\":null,\"leak\":null,"
+                         "\"leaks\":null,\"degraded\":null,"
+                         "\"waived\":null,\"usage\":null,"
+                         "\"denials\":null,\"denials_seen\":null,\"egress\":null,"
+                         "\"egress_seen\":null,\"input\":null");
+    add_name(line, ",\"error\":{\"status\":", status);
+    audit_line_add(line, ",\"text\":");
+    audit_line_text(line, text, strlen(text));
+    audit_line_add(line, "}");
+}
+
 void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
                       const struct nacre_audit_run *run,
                       const struct nacre_result *result,
@@ -427,17 +445,17 @@ void audit_record_end(struct audit_line *line, const struct nacre_hasher *keyed,
         audit_line_add(line, ",\"error\":null");
         return;
     }
-    audit_line_add(line, ",\"mechanisms\":null,\"outcome\":null,\"exit_status\":null,"
-                         "\"signal\":null,\"output_cut\":null,\"leak\":null,"
-                         "\"leaks\":null,\"degraded\":null,"
-                         "\"waived\":null,\"usage\":null,"
-                         "\"denials\":null,\"denials_seen\":null,\"egress\":null,"
-                         "\"egress_seen\":null,\"input\":null");
-    add_name(line, ",\"error\":{\"status\":", nacre_status_name(failure->status));
     nacre_error_print(failure, text, sizeof(text));
-    audit_line_add(line, ",\"text\":");
-    audit_line_text(line, text, sizeof(text) - 1);
-    audit_line_add(line, "}");
+    add_no_result(line, NACRE_OUTCOME_NONE, nacre_status_name(failure->status), text);
+}
+
+void audit_record_lost(struct audit_line *line, const char *run_id)
+{
+    add_type(line, "end");
+    add_id(line, run_id);
+    add_no_result(line, NACRE_OUTCOME_KILLED, "lost",
+                  "the process that ran it was killed, and its sandbox with it; what is "
+                  "known of it is in its begin record");
 }
 
 void audit_record_recovered(struct audit_line *line, const struct audit_damage *damage,

@@ -228,6 +228,12 @@ EOF
   run run --policy p.yaml hello.wat
   expect_status 0
   expect_err_has "never ended"
+  # And writes the record that its owner could not: a pair for each run.
+  run audit verify
+  expect_status 0
+  expect_out_has " 0 runs begun and never ended"
+  run audit show --json
+  expect_out_has '"outcome":"killed"' && expect_out_has '"status":"lost"'
   until_true 20 swept || fail "left behind: $root"
 }
 
