@@ -182,6 +182,19 @@ bool dk_parts_may_be_far(const struct dk_parts *parts)
     return parts->kernel == DK_KERNEL_HOSTS && !parts->inside && parts->extra_count == 0;
 }
 
+/* What is private to a session lies in files that such an engine does not see: there it is
+ * private to the sandbox, as it is without a session. */
+static void keep_apart(struct nacre_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->mount_count; i++) {
+        if (!plan->mounts[i].own)
+            continue;
+        free(plan->mounts[i].host);
+        plan->mounts[i].host = NULL;
+        plan->mounts[i].own = false;
+    }
+}
+
 /* gVisor reads and writes for its guests: whose cgroup counts that was not tried.  And the
  * disks of an engine that is elsewhere can't be looked at. */
 static enum nacre_status find_disks(struct dk_parts *parts, struct nacre_error *err)
@@ -214,6 +227,7 @@ enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *er
         parts->far = status == NACRE_OK;
     }
     if (status == NACRE_OK && parts->far) {
+        keep_apart(parts->plan);
         free(parts->masked);
         parts->masked = dk_far_masked(&parts->site->far);
         if (!parts->masked)

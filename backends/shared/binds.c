@@ -33,7 +33,8 @@ enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts, cons
     enum nacre_status status = NACRE_OK;
 
     for (uint32_t i = 0; i < mounts->count && status == NACRE_OK; i++)
-        if (mounts->items[i].fd >= 0 && strcmp(mounts->items[i].mount->guest, "/") != 0)
+        if (mounts->items[i].fd >= 0 && !mounts->items[i].mount->own &&
+            strcmp(mounts->items[i].mount->guest, "/") != 0)
             status = check(&mounts->items[i], home, err);
     return status;
 }

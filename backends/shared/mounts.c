@@ -146,6 +146,8 @@ static enum nacre_status open_one(const struct nacre_plan *plan,
             err, NACRE_ERR_NOT_RUNNABLE,
             "mount '%.100s': %s is on a kernel filesystem, which no guest may see",
             mount->guest, nacre_text_shown(shown, mount->host));
+    if (mount->own)
+        return NACRE_OK;
     return deny_host_paths(open_mount, (const char *const *)plan->denied_host_paths,
                            plan->denied_host_count, err);
 }
@@ -178,7 +180,8 @@ enum nacre_status nacre_mounts_open(const struct nacre_plan *plan,
             continue;
         }
         status = open_one(plan, &plan->mounts[i], open_mount, err);
-        if (status == NACRE_OK)
+        /* A session's own lies among them, and is the only thing there for a guest. */
+        if (status == NACRE_OK && !plan->mounts[i].own)
             status = deny_host_paths(open_mount, protected_paths, protected_count, err);
         if (status != NACRE_OK)
             return status;

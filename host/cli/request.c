@@ -232,3 +232,20 @@ void cli_request_clear(struct cli_request *request)
     free(request->mounts);
     *request = (struct cli_request){ .request.input_fd = -1 };
 }
+
+enum nacre_status cli_request_scope(struct cli_request *request,
+                                    const struct cli_value *value,
+                                    struct nacre_error *err)
+{
+    enum nacre_scope *scope = &request->request.scope;
+    char shown[NACRE_SHOWN];
+
+    for (enum nacre_scope known = 1; value->given && known < NACRE_SCOPE_COUNT; known++)
+        if (strcmp(value->text, nacre_scope_name(known)) == 0)
+            *scope = known;
+    if (value->given && *scope == NACRE_SCOPE_UNSET)
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "--scope expects run, session, agent or shared, not '%s'",
+                          nacre_text_shown(shown, value->text));
+    return NACRE_OK;
+}

@@ -31,6 +31,11 @@ NACRE_MUST_CHECK enum nacre_status cli_request_waive(struct cli_request *request
                                                      const struct cli_value *emulation,
                                                      struct nacre_error *err);
 
+/* --scope */
+NACRE_MUST_CHECK enum nacre_status cli_request_scope(struct cli_request *request,
+                                                     const struct cli_value *value,
+                                                     struct nacre_error *err);
+
 /* What the person said, from a file: into `input`, which is empty, and *ret_text, which
  * stays NULL when it is not given.  `option` is the option's name. */
 struct nacre_buf;
@@ -65,6 +70,12 @@ void cli_request_secrets(struct cli_request *request, const struct cli_value *se
     {                                                                            \
         "--image", .kind = CLI_TEXT, .value = "IMAGE",                           \
         .help = "of a container (default: the policy's, or nacre-sandbox)"       \
+    }
+#define CLI_OPTION_SCOPE                                                         \
+    {                                                                            \
+        "--scope", .kind = CLI_TEXT, .value = "SCOPE",                           \
+        .help = "whose warm container and private directories: run, session, "   \
+                "agent, shared"                                                  \
     }
 #define CLI_OPTION_MOUNT                                                         \
     { "--mount", .kind = CLI_LIST, .value = "GUEST=HOST[:ro|rw]",                \

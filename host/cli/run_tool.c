@@ -40,8 +40,7 @@ const struct cli_option cli_run_options[RUN_OPT_COUNT] = {
                         .help = "on whose behalf, for the audit record" },
     [RUN_OPT_CALLER] = { "--caller", .kind = CLI_TEXT, .value = "NAME",
                          .help = "who asked, for the audit record" },
-    [RUN_OPT_SCOPE] = { "--scope", .kind = CLI_TEXT, .value = "SCOPE",
-                        .help = "whose warm container: run, session, agent, shared" },
+    [RUN_OPT_SCOPE] = CLI_OPTION_SCOPE,
     [RUN_OPT_UNSANDBOXED] = CLI_OPTION_UNSANDBOXED,
     [RUN_OPT_WAIVE] = CLI_OPTION_WAIVE,
     [RUN_OPT_EMULATION] = CLI_OPTION_EMULATION,
@@ -161,21 +160,6 @@ static void on_output(void *data, int stream, const char *bytes, size_t count)
         nacre_cancel(run->engine, SIGPIPE);
 }
 
-static enum nacre_status read_scope(const struct cli_value *value,
-                                    enum nacre_scope *ret_scope, struct nacre_error *err)
-{
-    char shown[NACRE_SHOWN];
-
-    for (enum nacre_scope scope = 1; value->given && scope < NACRE_SCOPE_COUNT; scope++)
-        if (strcmp(value->text, nacre_scope_name(scope)) == 0)
-            *ret_scope = scope;
-    if (value->given && *ret_scope == NACRE_SCOPE_UNSET)
-        return nacre_fail(err, NACRE_ERR_USAGE,
-                          "--scope expects run, session, agent or shared, not '%s'",
-                          nacre_text_shown(shown, value->text));
-    return NACRE_OK;
-}
-
 static enum nacre_status open_input(const struct cli_value *file, struct run *run,
                                     struct nacre_error *err)
 {
@@ -239,7 +223,7 @@ static enum nacre_status make_request(const struct cli_args *args,
         status = cli_request_waive(&run->request, &values[RUN_OPT_WAIVE],
                                    &values[RUN_OPT_EMULATION], err);
     if (status == NACRE_OK)
-        status = read_scope(&values[RUN_OPT_SCOPE], &request->scope, err);
+        status = cli_request_scope(&run->request, &values[RUN_OPT_SCOPE], err);
     if (status == NACRE_OK)
         status = open_input(&values[RUN_OPT_STDIN], run, err);
     if (status == NACRE_OK)

@@ -20,7 +20,7 @@
 enum {
     OPT_POLICY, OPT_WORKSPACE, OPT_MOUNT, OPT_IMAGE, OPT_UNSANDBOXED, OPT_WAIVE,
     OPT_EMULATION, OPT_INTERCEPT,
-    OPT_SECRET, OPT_TOKEN, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER, OPT_PATH,
+    OPT_SECRET, OPT_TOKEN, OPT_CONFIG, OPT_SESSION, OPT_SCOPE, OPT_AGENT, OPT_SENDER, OPT_PATH,
     OPT_HOST, OPT_COMMAND, OPT_TOOL, OPT_COUNT
 };
 
@@ -40,6 +40,7 @@ static const struct cli_option options[OPT_COUNT] = {
                      .help = "what this configuration means for a session" },
     [OPT_SESSION] = { "--session", .kind = CLI_TEXT, .value = "KEY",
                       .help = "in which session: it may hold tokens" },
+    [OPT_SCOPE] = CLI_OPTION_SCOPE,
     [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "NAME",
                     .help = "on whose behalf: a secret may be granted to it" },
     [OPT_SENDER] = { "--sender", .kind = CLI_TEXT, .value = "PROVIDER:ID",
@@ -438,6 +439,8 @@ static enum nacre_status explain_it(struct explain *explain, struct nacre_error 
     if (status == NACRE_OK)
         status = cli_request_waive(&explain->request, &values[OPT_WAIVE],
                                    &values[OPT_EMULATION], err);
+    if (status == NACRE_OK)
+        status = cli_request_scope(&explain->request, &values[OPT_SCOPE], err);
     explain->request.request.image = values[OPT_IMAGE].text;
     explain->request.request.unsandboxed = values[OPT_UNSANDBOXED].given;
     explain->request.request.intercept = values[OPT_INTERCEPT].items;

@@ -75,7 +75,8 @@ static bool list_json(struct list *list, const struct nacre_session_info *info)
                   nacre_scope_name(info->scope), "scopeKey",
                   cli_json_text(info->scope_key), "agent", cli_json_text(info->agent),
                   "config", cli_json_text(info->config), "workspace",
-                  workspace_json(info), "container", cli_json_text(info->box_name),
+                  workspace_json(info), "container",
+                  info->box_name[0] ? cli_json_text(info->box_name) : json_null(),
                   "created", nacre_clock_second(created, info->created_ms / 1000),
                   "used",
                   nacre_clock_second(used, info->used_ms / 1000), "pruneIdleMs",
@@ -96,7 +97,7 @@ static bool list_one(void *data, const struct nacre_session_info *info)
                      "LIVE");
     (void)printf("%-9s %-32s %-44s %-21s %s\n", nacre_scope_name(info->scope),
                  nacre_text_shown(key, info->scope_key),
-                 nacre_text_shown(name, info->box_name),
+                 info->box_name[0] ? nacre_text_shown(name, info->box_name) : "-",
                  nacre_clock_second(used, info->used_ms / 1000),
                  info->live ? "yes" : "no");
     return true;

@@ -16,7 +16,7 @@
 
 enum {
     OPT_JSON_ARGS, OPT_POLICY, OPT_CONFIG, OPT_SESSION, OPT_AGENT, OPT_SENDER,
-    OPT_CALLER, OPT_WORKSPACE, OPT_MOUNT, OPT_TIMEOUT, OPT_FUEL, OPT_WAIVE, OPT_EMULATION,
+    OPT_CALLER, OPT_SCOPE, OPT_WORKSPACE, OPT_MOUNT, OPT_TIMEOUT, OPT_FUEL, OPT_WAIVE, OPT_EMULATION,
     OPT_ELEVATED,
     OPT_UNSANDBOXED, OPT_APPROVAL, OPT_INTENT, OPT_USER_INPUT, OPT_SECRET, OPT_TOKEN,
     OPT_TRACE, OPT_COUNT
@@ -38,6 +38,7 @@ static const struct cli_option options[OPT_COUNT] = {
                      .help = "who is behind the call, for --elevated" },
     [OPT_CALLER] = { "--caller", .kind = CLI_TEXT, .value = "NAME",
                      .help = "who asked, for the audit record" },
+    [OPT_SCOPE] = CLI_OPTION_SCOPE,
     [OPT_WORKSPACE] = CLI_OPTION_WORKSPACE,
     [OPT_MOUNT] = CLI_OPTION_MOUNT,
     [OPT_TIMEOUT] = { "--timeout-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
@@ -225,6 +226,8 @@ static enum nacre_status make_request(struct tool_verb *verb, struct nacre_error
     if (status == NACRE_OK)
         status = cli_request_waive(&verb->request, &values[OPT_WAIVE],
                                    &values[OPT_EMULATION], err);
+    if (status == NACRE_OK)
+        status = cli_request_scope(&verb->request, &values[OPT_SCOPE], err);
     if (status == NACRE_OK)
         status = cli_request_user_input(&values[OPT_USER_INPUT], "--user-input",
                                         &verb->user_input, &request->user_input, err);

@@ -49,6 +49,7 @@ static const struct field limit_fields[] = {
 static const struct field mount_fields[] = {
     FIELD(nacre_mount, guest, TEXT),
     FIELD(nacre_mount, host, TEXT),
+    FIELD(nacre_mount, own, BOOL),
     FIELD(nacre_mount, writable, BOOL),
     NAMES(nacre_mount, denied, denied_count),
     NAMES(nacre_mount, covered, covered_count),

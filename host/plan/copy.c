@@ -72,6 +72,7 @@ static bool copy_mounts(const struct nacre_plan *from, struct nacre_plan *to)
         const struct nacre_mount *mount = &from->mounts[to->mount_count];
         struct nacre_mount *copy = &to->mounts[to->mount_count];
 
+        copy->own = mount->own;
         copy->writable = mount->writable;
         copy->place = mount->place;
         if (!copy_text(mount->guest, &copy->guest) ||

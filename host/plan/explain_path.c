@@ -231,7 +231,7 @@ static bool is_hook(const struct question *question)
     const struct candidate *at = question->at;
     const char *rest;
 
-    return nacre_has_hooks(at->host, at->writable) &&
+    return nacre_has_hooks(at->host, at->own, at->writable) &&
            nacre_path_is_below(question->guest, at->guest, &rest) &&
            nacre_path_is_below(rest, NACRE_HOOKS, NULL);
 }

@@ -70,7 +70,7 @@ static void say_sockets(struct draft *draft)
     bool granted = false;
 
     for (uint32_t i = 0; i < draft->plan->mount_count; i++)
-        granted |= draft->plan->mounts[i].host != NULL;
+        granted |= draft->plan->mounts[i].host && !draft->plan->mounts[i].own;
     if (!granted || !draft->walls->sockets)
         return;
     WHAT(&decision, "%s", draft->walls->sockets);
@@ -138,7 +138,8 @@ static size_t count_denied(const struct candidates *list, size_t item,
 
             hit |= denied->item == item && !denied->host_only &&
                    nacre_path_is_below(denied->path, mount->guest, NULL);
-            hit |= denied->item == item && mount->host && !denied->guest_only &&
+            hit |= denied->item == item && mount->host && !mount->own &&
+                   !denied->guest_only &&
                    nacre_path_is_below(denied->path, mount->host, NULL);
         }
         if (hit && hits++ == 0)
@@ -238,8 +239,9 @@ static void say_hooks(struct draft *draft)
 
     WALL(&decision, draft->walls->denied);
     for (uint32_t i = 0; i < draft->plan->mount_count; i++) {
-        if (nacre_has_hooks(draft->plan->mounts[i].host,
-                            draft->plan->mounts[i].writable)) {
+        const struct nacre_mount *mount = &draft->plan->mounts[i];
+
+        if (nacre_has_hooks(mount->host, mount->own, mount->writable)) {
             nacre_draft_add(draft, &decision);
             return;
         }
@@ -274,12 +276,12 @@ static bool fill_denied(struct nacre_mount *mount, const struct candidates *list
             nacre_path_is_below(denied->path, mount->guest, &rest) &&
             !add_name(mount->denied, &mount->denied_count, rest))
             return false;
-        if (mount->host && !denied->guest_only &&
+        if (mount->host && !mount->own && !denied->guest_only &&
             nacre_path_is_below(denied->path, mount->host, &rest) &&
             !add_name(mount->denied, &mount->denied_count, rest))
             return false;
     }
-    return !nacre_has_hooks(mount->host, mount->writable) ||
+    return !nacre_has_hooks(mount->host, mount->own, mount->writable) ||
            add_name(mount->denied, &mount->denied_count, NACRE_HOOKS);
 }
 
@@ -306,6 +308,7 @@ static bool add_mount(struct nacre_plan *plan, const struct candidate *candidate
 
     mount->guest = nacre_copy(candidate->guest);
     mount->host = candidate->host ? nacre_copy(candidate->host) : NULL;
+    mount->own = candidate->own;
     mount->writable = candidate->writable;
     mount->place = place;
     return mount->guest && (mount->host || !candidate->host) &&

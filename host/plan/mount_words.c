@@ -38,6 +38,10 @@ static void say_mount(const struct nacre_policy *policy,
     (void)nacre_text_shown(guest, candidate->guest);
     if (candidate->fate == FATE_TREE)
         WHAT(decision, "%s %s as a part of the whole tree", guest, access);
+    else if (candidate->own)
+        WHAT(decision, "%s %s, private to the scope: the same at every level, kept until "
+                       "its end, of no fixed size%s", guest, access,
+             narrowed ? " (mode is read-only)" : "");
     else if (candidate->host)
         WHAT(decision, "%s %s from %s%s", guest, access,
              nacre_text_shown(host, candidate->host),

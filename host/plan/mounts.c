@@ -224,13 +224,22 @@ static enum fate judge_listed(const struct nacre_policy *policy,
     return full && candidate->item > 0 ? FATE_TREE : FATE_MOUNT;
 }
 
-/* Where it lies on the host, unless a request has said so or it is private. */
+/* Where it lies on the host, unless a request has said so or it is private: then only
+ * where its session has it. */
 static enum nacre_status find_host(const struct candidates *list,
+                                   const struct nacre_request *request,
                                    struct candidate *candidate, struct nacre_error *err)
 {
-    if (candidate->host || strcmp(candidate->guest, "/workspace") == 0 ||
-        strcmp(candidate->guest, "/tmp") == 0)
+    bool is_private = !candidate->host && (strcmp(candidate->guest, "/workspace") == 0 ||
+                                           strcmp(candidate->guest, "/tmp") == 0);
+
+    if (candidate->host || (is_private && !request->private_dir))
         return NACRE_OK;
+    if (is_private) {
+        candidate->own = true;
+        candidate->host = join(request->private_dir, candidate->guest + 1);
+        return candidate->host ? NACRE_OK : no_memory(err);
+    }
     /* In mode full the first one is "/", and a request may have put it elsewhere. */
     candidate->host = candidate->fate == FATE_TREE
                           ? join(list->items[0].host, candidate->guest + 1)
@@ -243,7 +252,7 @@ static enum nacre_status find_host(const struct candidates *list,
 static void judge_bind(const struct nacre_policy *policy, struct candidate *candidate)
 {
     if ((!nacre_level_is_native(policy->level) && !policy->filesystem.strict_binds) ||
-        (candidate->item == 0 && !candidate->asked) ||
+        (candidate->item == 0 && !candidate->asked) || candidate->own ||
         (candidate->fate != FATE_MOUNT && candidate->fate != FATE_TREE))
         return;
     if (nacre_bind_target_is_refused(candidate->guest, &candidate->refusal))
@@ -255,6 +264,7 @@ static void judge_bind(const struct nacre_policy *policy, struct candidate *cand
 }
 
 static enum nacre_status judge(const struct nacre_policy *policy,
+                               const struct nacre_request *request,
                                const struct candidates *list, struct candidate *candidate,
                                bool own, struct nacre_error *err)
 {
@@ -277,7 +287,7 @@ static enum nacre_status judge(const struct nacre_policy *policy,
                               : grants_write(policy, candidate) && candidate->mode != 'r';
     if (candidate->mode == 'w' && !candidate->writable)
         candidate->fate = FATE_OVER_GRANT;
-    status = find_host(list, candidate, err);
+    status = find_host(list, request, candidate, err);
     if (status == NACRE_OK)
         judge_bind(policy, candidate);
     return status;
@@ -320,7 +330,8 @@ static enum nacre_status find_denied(struct candidates *list,
 
         status = add_denied(list, path, "", i + 1, false,
                             policy->filesystem.denied_inside, err);
-        if (status != NACRE_OK || !mount || !mount->host ||
+        /* What is nacre's own no other mount can have. */
+        if (status != NACRE_OK || !mount || !mount->host || mount->own ||
             strcmp(mount->host, mount->guest) == 0)
             continue;
         (void)nacre_path_is_below(path, mount->guest, &rest);
@@ -338,7 +349,7 @@ static void apply_denied(struct candidates *list)
             const struct denied_name *denied = &list->denied[k];
             bool hit = (!denied->host_only &&
                         nacre_path_is_below(here->guest, denied->path, NULL)) ||
-                       (here->host && !denied->guest_only &&
+                       (here->host && !here->own && !denied->guest_only &&
                         nacre_path_is_below(here->host, denied->path, NULL));
 
             if (hit && (here->fate == FATE_MOUNT || here->fate == FATE_TREE)) {
@@ -371,7 +382,7 @@ enum nacre_status nacre_candidates_make(const struct nacre_policy *policy,
     if (status == NACRE_OK)
         status = add_request(&list, request, err);
     for (size_t i = 0; i < list.count && status == NACRE_OK; i++)
-        status = judge(policy, &list, &list.items[i], i < own, err);
+        status = judge(policy, request, &list, &list.items[i], i < own, err);
     if (status == NACRE_OK)
         status = find_denied(&list, policy, err);
     if (status != NACRE_OK)

@@ -33,6 +33,7 @@ struct candidate {
     char *guest; /* normalised, but for FATE_BAD_MOUNT */
     char *host;  /* normalised and absolute; NULL: private */
     enum fate fate;
+    bool own; /* `host` is in nacre's state: private to the request's session */
     bool writable;
     bool asked; /* a request names it */
     char mode;  /* the request's */
@@ -79,11 +80,12 @@ const char *nacre_candidate_decide(const struct nacre_policy *policy,
                                    const struct candidate *candidate,
                                    struct nacre_decision *ret_decision);
 
-/* What no guest may have in a directory of the host that it may write: git runs it. */
+/* What no guest may have in a directory of the host that it may write: git runs it.  In
+ * nacre's own state nobody runs git. */
 #define NACRE_HOOKS ".git/hooks"
-static inline bool nacre_has_hooks(const char *host, bool writable)
+static inline bool nacre_has_hooks(const char *host, bool own, bool writable)
 {
-    return host && writable && strcmp(host, "/") != 0;
+    return host && !own && writable && strcmp(host, "/") != 0;
 }
 
 /* "add under spec....mount_paths: - {path: P, permissions: ro}" as it fits the policy. */

@@ -115,7 +115,8 @@ static void scope(struct draft *draft)
     if (!(draft->walls->features & NACRE_FEATURE_WARM)) {
         if (asked != NACRE_SCOPE_UNSET && asked != NACRE_SCOPE_RUN)
             note(draft, "request.scope",
-                 "no effect: at this level every run has a sandbox of its own");
+                 "at this level every run has a sandbox of its own; what is private to "
+                 "the scope are its directories");
         return;
     }
     if (asked == NACRE_SCOPE_UNSET)

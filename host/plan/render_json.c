@@ -101,6 +101,7 @@ static json_t *mount_json(const struct nacre_mount *mount)
     int bad = json_object_set_new(object, "guest", name_or_null(mount->guest));
 
     bad |= json_object_set_new(object, "host", name_or_null(mount->host));
+    bad |= json_object_set_new(object, "own", json_boolean(mount->own));
     bad |= json_object_set_new(object, "writable", json_boolean(mount->writable));
     bad |= json_object_set_new(object, "denied",
                                names_json(mount->denied, mount->denied_count));

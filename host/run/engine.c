@@ -8,6 +8,7 @@
 #include "nacre/door.h"
 #include "nacre/keeper.h"
 #include "nacre/secrets.h"
+#include "session_private.h"
 
 #define NOTICE_BYTES 512
 
@@ -247,6 +248,8 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
     if (status == NACRE_OK)
         status = nacre_plans_new(&engine->plans, err);
     if (status == NACRE_OK)
+        status = session_privates_new(&engine->privates, err);
+    if (status == NACRE_OK)
         status = nacre_doors_new(
             &(struct nacre_doors_options){ .program = engine->places.program,
                                            .state_dir = engine->places.state_dir },
@@ -288,6 +291,7 @@ void nacre_engine_free(struct nacre_engine *engine)
     nacre_doors_free(engine->doors); /* after those who hold some */
     (void)pthread_mutex_destroy(&engine->opening);
     nacre_plans_free(engine->plans);
+    session_privates_free(engine->privates);
     nacre_places_clear(&engine->places);
     free(engine);
 }
@@ -346,13 +350,39 @@ static void refuse_level(struct nacre_plan *draft, const struct nacre_error *why
     }
 }
 
+/* As nacre_run() plans it, with nothing made. */
+static enum nacre_status draft_kept(const struct nacre_engine *engine,
+                                    const struct nacre_policy *policy,
+                                    const struct nacre_request *asked,
+                                    struct nacre_plan **ret_plan, struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+    NACRE_AUTO(nacre_heap_guard) char *path = NULL;
+    struct nacre_request request = *asked;
+    enum nacre_status status;
+
+    request.private_dir = NULL;
+    status = nacre_plan_draft(policy, &request, &plan, err);
+    if (status == NACRE_OK && session_private_is_meant(plan, &request)) {
+        path = session_private_name(engine->places.state_dir, &request);
+        if (!path)
+            return nacre_fail(err, NACRE_ERR_MEMORY, "a plan");
+        request.private_dir = path;
+        nacre_plan_free(nacre_plan_take(&plan));
+        status = nacre_plan_draft(policy, &request, &plan, err);
+    }
+    if (status == NACRE_OK)
+        *ret_plan = nacre_plan_take(&plan);
+    return status;
+}
+
 enum nacre_status nacre_engine_draft(struct nacre_engine *engine,
                                      const struct nacre_policy *policy,
                                      const struct nacre_request *request,
                                      struct nacre_plan **ret_plan,
                                      struct nacre_error *err)
 {
-    enum nacre_status status = nacre_plan_draft(policy, request, ret_plan, err);
+    enum nacre_status status = draft_kept(engine, policy, request, ret_plan, err);
     const struct nacre_executor *executor;
     struct nacre_error why;
 

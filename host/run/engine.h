@@ -29,6 +29,7 @@ struct nacre_engine {
     struct nacre_audit *audit; /* NULL when it was switched off for measuring, or */
     bool audit_waits;          /* until nacre_engine_audit() */
     struct nacre_plans *plans;
+    struct session_privates *privates;
     struct nacre_doors *doors;
     uint8_t run_prefix[8]; /* random; with the number of the run it is the run's id */
     _Atomic uint64_t runs;

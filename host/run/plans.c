@@ -125,6 +125,7 @@ static void key_make(struct key *key, const struct nacre_policy *policy,
     key_add(key, &policy->user_namespaces, sizeof(policy->user_namespaces));
     key_add(key, &policy->input.held_to_reading, sizeof(policy->input.held_to_reading));
     key_add_text(key, request->workspace);
+    key_add_text(key, request->private_dir);
     key_add(key, &request->mount_count, sizeof(request->mount_count));
     for (uint32_t i = 0; i < request->mount_count; i++) {
         key_add_text(key, request->mounts[i].guest);

@@ -11,6 +11,7 @@
 #include "leaks.h"
 #include "nacre/clock.h"
 #include "secrets.h"
+#include "session_private.h"
 
 static void make_run_id(struct nacre_engine *engine, char ret_id[NACRE_RUN_ID])
 {
@@ -194,6 +195,7 @@ static enum nacre_status open_secrets(struct nacre_engine *engine,
                                                 record->request, record->run_id, secrets,
                                                 result, err);
 
+    secrets->request.private_dir = NULL; /* not the caller's to say */
     record->request = &secrets->request;
     record->tool_name = run_secrets_tool_name(secrets, record->tool_name);
     if (status != NACRE_OK)
@@ -217,6 +219,19 @@ static void tell_all(struct nacre_audit_run *record, struct nacre_buf *command,
     record->bare = bare;
 }
 
+/* A run's use of its session's private directories. */
+struct run_private {
+    struct nacre_engine *engine;
+    struct session_private *private; /* NULL: there are none */
+    struct nacre_request request;
+};
+
+static void run_private_clear(struct run_private *kept)
+{
+    if (kept->private)
+        session_private_put(kept->engine->privates, kept->private);
+}
+
 /* Plans it, and finds who can run that here. */
 static enum nacre_status choose(struct nacre_engine *engine,
                                 const struct nacre_policy *policy,
@@ -233,6 +248,37 @@ static enum nacre_status choose(struct nacre_engine *engine,
         status = open_level(engine, policy, *plan, &opened, result, err);
     if (status == NACRE_OK)
         status = nacre_executor_select(&opened, 1, *plan, ret_executor, result, err);
+    return status;
+}
+
+/* What is private to its session lies with the session: the plan is made with that.  The
+ * first one says what of it is private, and by it nothing was refused. */
+static enum nacre_status choose_kept(struct nacre_engine *engine,
+                                     struct run_private *kept,
+                                     struct nacre_audit_run *record,
+                                     const struct nacre_plan **plan,
+                                     struct nacre_executor **ret_executor,
+                                     struct nacre_result *result, struct nacre_error *err)
+{
+    enum nacre_status status = choose(engine, record->policy, record->request, plan,
+                                      ret_executor, result, err);
+
+    if (status != NACRE_OK || !session_private_is_meant(*plan, record->request))
+        return status;
+    status = session_private_get(engine->privates, engine->places.state_dir,
+                                 record->policy, record->request, &kept->private, err);
+    if (status != NACRE_OK)
+        return status;
+    kept->engine = engine;
+    kept->request = *record->request;
+    kept->request.private_dir = session_private_path(kept->private);
+    record->request = &kept->request;
+    nacre_plans_put(engine->plans, *plan);
+    *plan = NULL;
+    status = choose(engine, record->policy, record->request, plan, ret_executor, result,
+                    err);
+    if (status == NACRE_OK)
+        session_private_make_ways(kept->private, *plan);
     return status;
 }
 
@@ -263,6 +309,7 @@ static enum nacre_status run_request(struct nacre_engine *engine,
 {
     NACRE_AUTO(nacre_guard_clear) struct nacre_guard guard = NACRE_GUARD_INIT;
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf command = NACRE_BUF(COMMAND_BYTES_MAX);
+    NACRE_AUTO(run_private_clear) struct run_private kept = { 0 };
     struct nacre_audit_bare bare;
     struct nacre_executor *executor = NULL;
     struct nacre_error audit_err;
@@ -280,8 +327,7 @@ static enum nacre_status run_request(struct nacre_engine *engine,
     if (status == NACRE_OK)
         status = open_secrets(engine, secrets, record, result, err);
     if (status == NACRE_OK)
-        status = choose(engine, record->policy, record->request, plan, &executor, result,
-                        err);
+        status = choose_kept(engine, &kept, record, plan, &executor, result, err);
     if (status == NACRE_OK && record->request->refused)
         status = nacre_fail(err, NACRE_ERR_DENIED,
                             "what can be enforced here has just changed: run it again");

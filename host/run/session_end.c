@@ -55,6 +55,9 @@ static enum nacre_status end_warm(const struct session_record *record, bool forc
         key = NULL;
         return nacre_fail(err, NACRE_ERR_MEMORY, "the end of a session");
     }
+    /* A policy's session has a sandbox that is called as its engine likes. */
+    if (!record->box_name[0])
+        return ender->end(ender->data, key, NULL, force, ret_ended, ret_left, err);
     return ender->end(ender->data, record->box_name, key, force, ret_ended, ret_left,
                       err);
 }

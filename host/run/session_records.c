@@ -300,8 +300,8 @@ static bool is_taken_by(const struct session_record *other,
                          strcmp(other->workspace, record->workspace) == 0 &&
                          strcmp(other->root, record->root) == 0;
 
-    return is_same_place ||
-           (!is_same_key && strcmp(other->box_name, record->box_name) == 0);
+    return is_same_place || (!is_same_key && record->box_name[0] &&
+                             strcmp(other->box_name, record->box_name) == 0);
 }
 
 static enum nacre_status check_names(int dir_fd, const struct session_record *record,

@@ -97,7 +97,7 @@ NACRE_MUST_CHECK enum nacre_status session_dir_walk(const char *path, bool make,
                                                     const struct session_steps *steps,
                                                     int *ret_fd, struct nacre_error *err);
 
-/* Whom the workspace belongs to. */
+/* Whom the workspace belongs to: for root, whom its sandboxes run as. */
 struct session_owner {
     uint32_t uid, gid;
 };

@@ -135,7 +135,7 @@ enum nacre_status session_owner_of(const struct nacre_session *session,
     const struct nacre_policy *shell = session->shell;
     char shown[NACRE_SHOWN];
 
-    if (geteuid() == 0 && shell && shell->level == NACRE_LEVEL_CONTAINER) {
+    if (geteuid() == 0 && shell && shell->level != NACRE_LEVEL_NONE) {
         /* Root's file tools come in all the same: their worker keeps the capabilities
          * for others' files. */
         owner.uid = ORDINARY_ID;

@@ -179,8 +179,9 @@ static void drop_shell(struct tools_call *call)
     if (call->entry->native)
         return;
     call->request.unsandboxed = false;
-    call->request.scope = NACRE_SCOPE_UNSET;
     call->request.box_name = NULL;
+    if (call->asked->session) /* else it is the caller's, and of what is private */
+        call->request.scope = NACRE_SCOPE_UNSET;
 }
 
 enum nacre_status tools_enter(struct tools_call *call, const struct nacre_tool *tool,

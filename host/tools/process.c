@@ -92,6 +92,8 @@ static void add_place(struct nacre_words *words, const struct tools_call *call)
     add_mounts(words, request);
     add_option(words, "--session", request->session);
     add_option(words, "--agent", request->agent);
+    if (request->scope != NACRE_SCOPE_UNSET)
+        add_option(words, "--scope", nacre_scope_name(request->scope));
     if (request->unsandboxed)
         add(words, "--unsandboxed");
 }

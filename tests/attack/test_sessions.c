@@ -105,13 +105,14 @@ static int fds_now(void)
     return count;
 }
 
-static struct nacre_result *run_tool(const struct fixture *fixture,
-                                     const struct nacre_policy *policy,
-                                     const struct nacre_tool *tool, const char *session,
-                                     uint64_t timeout_ms, const char *const *arguments)
+static struct nacre_result *run_scoped(const struct fixture *fixture,
+                                       const struct nacre_policy *policy,
+                                       const struct nacre_tool *tool,
+                                       enum nacre_scope scope, const char *session,
+                                       uint64_t timeout_ms, const char *const *arguments)
 {
     const struct nacre_request request = { .input_fd = -1, .session = session,
-                                           .timeout_ms = timeout_ms,
+                                           .scope = scope, .timeout_ms = timeout_ms,
                                            .arguments = arguments };
     struct nacre_result *result = NULL;
     struct nacre_error err;
@@ -121,17 +122,33 @@ static struct nacre_result *run_tool(const struct fixture *fixture,
     return result;
 }
 
+static struct nacre_result *run_tool(const struct fixture *fixture,
+                                     const struct nacre_policy *policy,
+                                     const struct nacre_tool *tool, const char *session,
+                                     uint64_t timeout_ms, const char *const *arguments)
+{
+    return run_scoped(fixture, policy, tool, NACRE_SCOPE_UNSET, session, timeout_ms,
+                      arguments);
+}
+
 /* Runs the probe and expects `wanted` in what it says. */
-static void probe(const struct fixture *fixture, const struct nacre_policy *policy,
-                  const char *session, const char *const *arguments, const char *wanted)
+static void probe_scoped(const struct fixture *fixture, const struct nacre_policy *policy,
+                         enum nacre_scope scope, const char *session,
+                         const char *const *arguments, const char *wanted)
 {
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result =
-        run_tool(fixture, policy, fixture->probe, session, 0, arguments);
+        run_scoped(fixture, policy, fixture->probe, scope, session, 0, arguments);
 
     assert_int_equal(result->outcome, NACRE_OUTCOME_EXITED);
     assert_non_null(result->output.bytes);
     if (!strstr(result->output.bytes, wanted))
         fail_msg("expected '%s' in: %s", wanted, result->output.bytes);
+}
+
+static void probe(const struct fixture *fixture, const struct nacre_policy *policy,
+                  const char *session, const char *const *arguments, const char *wanted)
+{
+    probe_scoped(fixture, policy, NACRE_SCOPE_UNSET, session, arguments, wanted);
 }
 
 static struct nacre_policy *policy_of(const char *text)
@@ -277,6 +294,33 @@ static void R14_many_sessions_cost_a_bounded_number_of_workers_and_fds(void **st
     assert_true(workers[1] < 60);
 }
 
+static void F07_what_is_private_to_a_session_is_so_however_many_there_are(void **state)
+{
+    const struct fixture *fixture = *state;
+    int fds[2] = { 0, 0 };
+
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 50; i++) {
+            char session[32];
+
+            (void)snprintf(session, sizeof(session), "kept-%d-%d", round, i);
+            probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, session, look,
+                         "read 3:note: NOENT");
+            probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, session, leave,
+                         "read 3:note: ok LEFT");
+        }
+        fds[round] = fds_now();
+    }
+    /* Those of the first, which the engine has let go of meanwhile, have theirs still;
+     * under another policy, too. */
+    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "kept-0-0", look,
+                 "read 3:note: ok LEFT");
+    probe_scoped(fixture, fixture->other_policy, NACRE_SCOPE_SESSION, "kept-0-1", look,
+                 "read 3:note: ok LEFT");
+    probe(fixture, fixture->policy, "kept-0-0", look, "read 3:note: NOENT");
+    assert_int_equal(fds[0], fds[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +328,7 @@ int main(void)
         cmocka_unit_test(S01_sessions_and_policies_have_workers_of_their_own),
         cmocka_unit_test(R01_a_guest_that_overruns_takes_no_other_along),
         cmocka_unit_test(R14_many_sessions_cost_a_bounded_number_of_workers_and_fds),
+        cmocka_unit_test(F07_what_is_private_to_a_session_is_so_however_many_there_are),
     };
 
     return cmocka_run_group_tests_name("attack: sessions", tests, set_up, tear_down);

@@ -43,7 +43,7 @@ static void no_struct_has_grown_unseen(void **state)
     assert_int_equal(sizeof(struct nacre_limits), 88);
     assert_int_equal(sizeof(struct nacre_mount), 64);
     assert_int_equal(sizeof(struct nacre_container), 160);
-    assert_int_equal(sizeof(struct nacre_request), 304);
+    assert_int_equal(sizeof(struct nacre_request), 312);
     assert_int_equal(sizeof(struct nacre_usage), 80);
     assert_int_equal(offsetof(struct nacre_result, run_id), 2248);
     assert_int_equal(offsetof(struct nacre_result, denials), 2492);

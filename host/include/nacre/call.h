@@ -36,7 +36,7 @@ struct nacre_call {
     bool elevated;         /* exec outside the sandbox, where the gates are open */
     const char *approval;  /* a token given in advance, or NULL */
     /* What the session does not say, and what every level has (workspace, mounts, waive,
-     * secrets, session, agent, caller, cancelled); borrowed. */
+     * secrets, session, agent, scope, caller, cancelled); borrowed. */
     struct nacre_request request;
 };
 

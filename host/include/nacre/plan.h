@@ -59,7 +59,8 @@ struct nacre_request {
                               there, else / */
     const char *image;     /* of a container; NULL: the policy's, else the default */
     enum nacre_scope scope; /* of warm sandboxes; UNSET: session when there is one, else
-                               run (nothing stays) */
+                               run (nothing stays).  One that is named is the scope of
+                               private directories too, at every level */
     const char *box_name;  /* what a warm container is called; NULL: a name of its own */
     bool workspace_is_own; /* nacre made `workspace` for a session, and may bound it: see
                               nacre/disk.h */
@@ -83,6 +84,9 @@ struct nacre_request {
                                                 with the arguments; or NULL */
 
     /* Filled in by nacre_run(), for planning and for executors; a caller's is ignored. */
+    const char *private_dir; /* of the scope: what a policy lists as /workspace and /tmp,
+                                and nobody names, lies there and outlives the run.  NULL:
+                                it is the run's own */
     const struct nacre_secret_set *granted;
     const struct nacre_secret_file *secret_files;
     uint32_t secret_file_count;
@@ -179,6 +183,7 @@ const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived
 struct nacre_mount {
     char *guest;   /* normalised; what a preopen is called */
     char *host;    /* NULL: a fresh private directory, removed after the run */
+    bool own;      /* `host` is nacre's, in its state: private to a session */
     bool writable;
     char **denied; /* relative to this mount; "" is the mount itself */
     uint32_t denied_count;
