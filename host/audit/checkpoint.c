@@ -214,10 +214,11 @@ enum nacre_status audit_newest_path(const char *path, const char *key_dir,
 /* The file is one line for each, padded: so every state of it is written over the
  * one before in a single write of the same size. */
 #define SLOT_BYTES 320
-static const char blank[] = "{}";
+static const char blank[] = "{}", quiet_blank[] = "[]";
+_Static_assert(sizeof(blank) == sizeof(quiet_blank), "one is as long as the other");
 
 static void slot_make(char slot[SLOT_BYTES], const uint8_t key[NACRE_KEY_BYTES],
-                      const struct audit_checkpoint *checkpoint)
+                      const struct audit_checkpoint *checkpoint, const char *otherwise)
 {
     char line[LINE_BYTES_MAX];
     size_t count = sizeof(blank) - 1;
@@ -227,12 +228,23 @@ static void slot_make(char slot[SLOT_BYTES], const uint8_t key[NACRE_KEY_BYTES],
     assert(count < SLOT_BYTES);
     memset(slot, ' ', SLOT_BYTES - 1);
     slot[SLOT_BYTES - 1] = '\n';
-    memcpy(slot, checkpoint ? line : blank, count);
+    memcpy(slot, checkpoint ? line : otherwise, count);
 }
 
-/* *ret_blank is true when it holds no checkpoint on purpose. */
+/* How it holds no checkpoint on purpose; NULL: it is to hold one. */
+static const char *slot_blank(const char slot[SLOT_BYTES])
+{
+    size_t count = sizeof(blank) - 1;
+
+    if (slot[count] != ' ')
+        return NULL;
+    return memcmp(slot, blank, count) == 0         ? blank
+           : memcmp(slot, quiet_blank, count) == 0 ? quiet_blank
+                                                   : NULL;
+}
+
 static bool slot_parse(const char slot[SLOT_BYTES], const uint8_t key[NACRE_KEY_BYTES],
-                       bool *ret_blank, struct audit_checkpoint *ret_checkpoint)
+                       struct audit_checkpoint *ret_checkpoint)
 {
     size_t count = SLOT_BYTES - 1;
 
@@ -240,8 +252,9 @@ static bool slot_parse(const char slot[SLOT_BYTES], const uint8_t key[NACRE_KEY_
         return false;
     while (count > 0 && slot[count - 1] == ' ')
         count--;
-    *ret_blank = count == sizeof(blank) - 1 && memcmp(slot, blank, count) == 0;
-    return *ret_blank || audit_checkpoint_parse(slot, count, key, ret_checkpoint);
+    return count == sizeof(blank) - 1
+               ? slot_blank(slot) != NULL
+               : audit_checkpoint_parse(slot, count, key, ret_checkpoint);
 }
 
 enum nacre_status audit_newest_read(const char *newest_path,
@@ -254,8 +267,9 @@ enum nacre_status audit_newest_read(const char *newest_path,
         open(newest_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct audit_newest newest = { .broken = false };
     char bytes[2 * SLOT_BYTES], shown[NACRE_SHOWN];
-    bool none = false, whole = true;
+    const char *second = bytes + SLOT_BYTES;
     ssize_t got = 0;
+    bool whole;
 
     if (fd < 0 && errno != ENOENT)
         return nacre_fail(err, NACRE_ERR_IO, "cannot open %s",
@@ -265,11 +279,13 @@ enum nacre_status audit_newest_read(const char *newest_path,
     if (got < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot read %s",
                           nacre_text_shown(shown, newest_path));
-    if (got == sizeof(bytes) && slot_parse(bytes, key, &none, &newest.vouched) && !none &&
-        slot_parse(bytes + SLOT_BYTES, key, &none, &newest.lost))
-        newest.broken = !none;
-    else
-        whole = false;
+    whole = got == sizeof(bytes) && !slot_blank(bytes) &&
+            slot_parse(bytes, key, &newest.vouched) &&
+            slot_parse(second, key, &newest.lost);
+    if (whole) {
+        newest.broken = slot_blank(second) == NULL;
+        newest.quiet = slot_blank(second) == quiet_blank;
+    }
     *ret_last = got == 0 ? AUDIT_LAST_NONE : whole ? AUDIT_LAST_HOLDS : AUDIT_LAST_BROKEN;
     *ret_newest = whole ? newest : (struct audit_newest){ .broken = false };
     return NACRE_OK;
@@ -284,8 +300,9 @@ enum nacre_status audit_newest_write(const char *newest_path,
     NACRE_AUTO(nacre_fd_guard) int fd = open(newest_path, flags, 0600);
     char bytes[2 * SLOT_BYTES], shown[NACRE_SHOWN];
 
-    slot_make(bytes, key, &newest->vouched);
-    slot_make(bytes + SLOT_BYTES, key, newest->broken ? &newest->lost : NULL);
+    slot_make(bytes, key, &newest->vouched, blank);
+    slot_make(bytes + SLOT_BYTES, key, newest->broken ? &newest->lost : NULL,
+              newest->quiet ? quiet_blank : blank);
     errno = fd < 0 ? errno : 0;
     if (fd < 0 || pwrite(fd, bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return nacre_fail(err, NACRE_ERR_IO, "cannot write to %s",

@@ -174,7 +174,8 @@ enum nacre_status audit_log_compare(const struct nacre_audit *audit,
     return NACRE_OK;
 }
 
-enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, struct nacre_error *err)
+enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, bool alone,
+                                       struct nacre_error *err)
 {
     const uint8_t *key = audit->secret->key;
     enum audit_stand stand = AUDIT_DIFFERS;
@@ -194,6 +195,7 @@ enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, struct nacre_e
                           "them was changed while nacre had it open",
                           audit->shown, audit->newest_shown);
     newest.vouched = audit->head;
+    newest.quiet = alone && audit->open_runs == 0 && !newest.broken;
     status = audit_newest_write(audit->newest_path, key, &newest, err);
     if (status == NACRE_OK)
         status = audit_checkpoint_write(audit->checkpoints_fd, audit->checkpoints_shown,
@@ -220,14 +222,15 @@ static enum nacre_status settle_and_append(struct nacre_audit *audit,
     }
     if (status == NACRE_OK &&
         audit->head.count - audit->vouched_count >= AUDIT_CHECKPOINT_EVERY)
-        status = audit_log_checkpoint(audit, err);
+        status = audit_log_checkpoint(audit, false, err);
     if (status == NACRE_OK)
         status = append(audit, line, err);
     return status;
 }
 
+/* `begun`: else it is the end of one that was. */
 static enum nacre_status commit(struct nacre_audit *audit, struct audit_line *line,
-                                struct nacre_error *err)
+                                bool begun, struct nacre_error *err)
 {
     enum nacre_status status;
 
@@ -237,6 +240,8 @@ static enum nacre_status commit(struct nacre_audit *audit, struct audit_line *li
         status = settle_and_append(audit, line, err);
         audit_file_unlock(audit->fd);
     }
+    if (status == NACRE_OK)
+        audit->open_runs += begun ? 1 : (uint64_t)-1;
     (void)pthread_mutex_unlock(&audit->mutex);
     return status;
 }
@@ -250,7 +255,7 @@ enum nacre_status nacre_audit_begin(struct nacre_audit *audit,
     assert(audit->secret->present); /* not in a forked child */
     audit_line_init(&line);
     audit_record_begin(&line, &audit->secret->keyed, run);
-    return commit(audit, &line, err);
+    return commit(audit, &line, true, err);
 }
 
 enum nacre_status nacre_audit_end(struct nacre_audit *audit,
@@ -264,5 +269,5 @@ enum nacre_status nacre_audit_end(struct nacre_audit *audit,
     assert(audit->secret->present);
     audit_line_init(&line);
     audit_record_end(&line, &audit->secret->keyed, run, result, failure);
-    return commit(audit, &line, err);
+    return commit(audit, &line, false, err);
 }

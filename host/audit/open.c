@@ -146,6 +146,7 @@ static enum nacre_status compare_newest(struct nacre_audit *audit, bool fresh,
     if (!*ret_stands) {
         newest.broken = true;
         newest.lost = newest.vouched;
+        newest.quiet = false;
     }
     *ret_newest = newest;
     return NACRE_OK;
@@ -154,6 +155,7 @@ static enum nacre_status compare_newest(struct nacre_audit *audit, bool fresh,
 /* Runs of others may be under way.  Nobody else has the log open when the lock that
  * every handle shares can be had alone; then an unended run will never end. */
 static enum nacre_status find_unended(struct nacre_audit *audit,
+                                      const struct audit_newest *newest,
                                       struct audit_damage *damage,
                                       struct nacre_error *err)
 {
@@ -163,7 +165,9 @@ static enum nacre_status find_unended(struct nacre_audit *audit,
     damage->alone = flock(audit->checkpoints_fd, LOCK_EX | LOCK_NB) == 0;
     if (flock(audit->checkpoints_fd, LOCK_SH | LOCK_NB) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot lock %s", audit->checkpoints_shown);
-    if (!damage->alone)
+    /* Where the last to leave was alone with ended runs, and nobody has been here since,
+     * there is nothing to look for. */
+    if (!damage->alone || (newest->quiet && newest->vouched.count == audit->head.count))
         return NACRE_OK;
     status = audit_tail_runs(audit->fd, audit->shown, audit->head.bytes, &runs, err);
     damage->unended = runs.count;
@@ -247,7 +251,7 @@ static enum nacre_status settle(struct nacre_audit *audit, char *notice,
     if (status == NACRE_OK)
         status = compare_newest(audit, fresh, &damage, &newest, &stands, err);
     if (status == NACRE_OK)
-        status = find_unended(audit, &damage, err);
+        status = find_unended(audit, &newest, &damage, err);
     /* In this order: a crash in between leaves a log that is fresh still. */
     if (status == NACRE_OK && fresh && stands)
         status = audit_newest_write(audit->newest_path, key, &newest, err);
@@ -318,8 +322,10 @@ static void checkpoint_at_end(struct nacre_audit *audit)
 
     if (audit_file_lock(audit->fd, LOCK_EX, 1000, audit->shown, &err) != NACRE_OK)
         return;
+    /* What others share with it now they keep from being had alone. */
     if (audit_log_refresh(audit, &torn_count, &err) == NACRE_OK)
-        (void)!audit_log_checkpoint(audit, &err);
+        (void)!audit_log_checkpoint(
+            audit, flock(audit->checkpoints_fd, LOCK_EX | LOCK_NB) == 0, &err);
     audit_file_unlock(audit->fd);
 }
 

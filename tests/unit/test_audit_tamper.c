@@ -201,7 +201,7 @@ static void alter_the_newest(struct docs *docs)
 
 static void alter_what_was_lost(struct docs *docs)
 {
-    doc_change(&docs->newest, 2, "{}", "{ ");
+    doc_change(&docs->newest, 2, "[]", "[ ");
 }
 
 static void cut_the_newest(struct docs *docs)
@@ -584,6 +584,37 @@ static void runs_that_never_ended_are_told_once_and_only_when_nobody_runs(void *
     assert_int_equal(audit_log_verify(log).open_runs, 0);
 }
 
+static void a_lost_run_is_told_though_another_closed_the_log_after_it(void **state)
+{
+    struct audit_log *log = *state;
+    struct nacre_audit *audit;
+    int begun[2];
+    pid_t child;
+    char byte;
+
+    assert_int_equal(pipe(begun), 0);
+    child = fork();
+    if (child == 0) {
+        struct nacre_audit_run run = audit_log_run(log, "lost");
+        struct nacre_error err;
+
+        if (nacre_audit_begin(audit_log_open(log), &run, &err) == NACRE_OK)
+            (void)!write(begun[1], "", 1);
+        (void)pause();
+        _exit(0);
+    }
+    assert_int_equal(read(begun[0], &byte, 1), 1);
+    audit = audit_log_open(log);
+    audit_log_write(audit, log, "s", 3);
+    nacre_audit_free(audit);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    reopen(log, "1 run(s) that began and never ended, among them lost");
+    reopen(log, NULL);
+    (void)close(begun[0]);
+    (void)close(begun[1]);
+}
+
 static void verify_counts_the_runs_that_overlap_and_never_end(void **state)
 {
     struct audit_log *log = *state;
@@ -651,6 +682,7 @@ int main(void)
         TEST(one_log_of_many_spellings_has_one_newest_checkpoint),
         TEST(a_crash_before_the_first_checkpoint_leaves_a_fresh_log),
         TEST(runs_that_never_ended_are_told_once_and_only_when_nobody_runs),
+        TEST(a_lost_run_is_told_though_another_closed_the_log_after_it),
         TEST(verify_counts_the_runs_that_overlap_and_never_end),
         TEST(after_a_kill_in_the_middle_the_log_goes_on),
     };
