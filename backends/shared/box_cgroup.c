@@ -314,28 +314,25 @@ static void give_up(struct nacre_box_cgroups *cgroups, size_t at, int reason)
 }
 
 /* Can a process go in?  In v2 that is up to the cgroup that it comes from as well.  A
- * child of ours tries; the answer for each is 0 or its errno. */
+ * child of ours tries, in our memory, which is the cheapest; the answer for each is 0 or
+ * its errno. */
 static void try_to_enter(const struct box_dir dirs[], size_t count,
-                         int ret_results[NACRE_BOX_HIERARCHIES_MAX])
+                         volatile int ret_results[NACRE_BOX_HIERARCHIES_MAX])
 {
-    ssize_t size = (ssize_t)(count * sizeof(ret_results[0]));
-    int pipes[2] = { -1, -1 };
-    pid_t pid = pipe2(pipes, O_CLOEXEC) < 0 ? -1 : fork();
-    int failed = pid < 0 ? errno : 0;
+    pid_t pid;
 
+    for (size_t i = 0; i < count; i++)
+        ret_results[i] = EIO; /* that of a child that was killed on the way */
+    pid = vfork();
     if (pid == 0) {
         for (size_t i = 0; i < count; i++)
             ret_results[i] = write(dirs[i].procs_fd, "0", 1) == 1 ? 0 : errno;
-        _exit(write(pipes[1], ret_results, (size_t)size) == size ? 0 : 1);
+        _exit(0);
     }
-    nacre_fd_guard(&pipes[1]);
-    if (pid > 0 && read(pipes[0], ret_results, (size_t)size) != size)
-        failed = EIO;
-    nacre_fd_guard(&pipes[0]);
+    for (size_t i = 0; pid < 0 && i < count; i++)
+        ret_results[i] = errno;
     if (pid > 0)
         (void)waitpid(pid, NULL, 0);
-    for (size_t i = 0; failed && i < count; i++)
-        ret_results[i] = failed;
 }
 
 static void drop(struct nacre_box_cgroups *cgroups, struct nacre_box_group *group,
@@ -357,7 +354,7 @@ static void drop(struct nacre_box_cgroups *cgroups, struct nacre_box_group *grou
 static void try_hierarchies(struct nacre_box_cgroups *cgroups,
                             struct nacre_box_group *group)
 {
-    int results[NACRE_BOX_HIERARCHIES_MAX] = { 0 };
+    volatile int results[NACRE_BOX_HIERARCHIES_MAX] = { 0 };
     bool needs_try = false;
 
     for (size_t i = cgroups->count; i-- > 0;) {
@@ -463,7 +460,13 @@ static enum nacre_status open_with(enum box_extent extent,
                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables tables = { NULL };
-    enum nacre_status status = nacre_cgroup_tables_read(&tables, err);
+    static const char *const plain[] = { "memory", NULL };
+    static const char *const weighed[] = { "memory", "cpu", NULL };
+    enum nacre_status status =
+        nacre_cgroup_tables_read(extent == BOX_PLAIN     ? plain
+                                 : extent == BOX_WEIGHED ? weighed
+                                                         : NULL,
+                                 &tables, err);
 
     return status == NACRE_OK
                ? box_cgroups_open_from(&tables, extent, ret_cgroups, err)

@@ -137,8 +137,9 @@ enum nacre_status nacre_cpu_share_open(struct nacre_cpu_share **ret_share,
                                        struct nacre_error *err)
 {
     NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables tables = { NULL };
+    static const char *const cpu[] = { "cpu", NULL };
     struct nacre_cgroup_place place;
-    enum nacre_status status = nacre_cgroup_tables_read(&tables, err);
+    enum nacre_status status = nacre_cgroup_tables_read(cpu, &tables, err);
 
     if (status != NACRE_OK)
         return status;

@@ -6,8 +6,11 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define LINE_BYTES (2 * NACRE_PATH_MAX)
@@ -301,7 +304,47 @@ static enum nacre_status read_table(const char *path, struct nacre_buf *buf,
     return nacre_fail_context(err, path);
 }
 
-enum nacre_status nacre_cgroup_tables_read(struct nacre_cgroup_tables *ret_tables,
+/* Is a whole hierarchy of this kind mounted there?  Its top has the number 1; a part of
+ * one, as containers and cgroup namespaces have it, another. */
+static bool is_top(const char *path, long magic)
+{
+    struct statfs filesystem;
+    struct stat info;
+
+    return statfs(path, &filesystem) == 0 && (long)filesystem.f_type == magic &&
+           stat(path, &info) == 0 && info.st_ino == 1;
+}
+
+/* Where each of them is by custom, as mountinfo would tell it; false: one is not. */
+static bool add_usual(const char *cgroups, const char *const *controllers,
+                      struct nacre_buf *mounts)
+{
+    char own[NACRE_PATH_MAX], path[64], line[160];
+    struct nacre_error ignored;
+    bool is_good = true, has_v2 = false;
+
+    for (size_t i = 0; controllers[i] && is_good; i++) {
+        if (find_own(cgroups, controllers[i], own)) {
+            (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", controllers[i]);
+            (void)snprintf(line, sizeof(line), "0 0 0:0 / %s rw - cgroup cgroup rw,%s\n",
+                           path, controllers[i]);
+            is_good = is_top(path, CGROUP_SUPER_MAGIC);
+        } else if (!has_v2) {
+            has_v2 = true;
+            (void)snprintf(line, sizeof(line), "0 0 0:0 / /sys/fs/cgroup rw - cgroup2 "
+                                               "cgroup2 rw\n");
+            is_good = is_top("/sys/fs/cgroup", CGROUP2_SUPER_MAGIC);
+        } else {
+            continue;
+        }
+        is_good = is_good && nacre_buf_add(mounts, line, strlen(line), &ignored) ==
+                                 NACRE_OK;
+    }
+    return is_good;
+}
+
+enum nacre_status nacre_cgroup_tables_read(const char *const *controllers,
+                                           struct nacre_cgroup_tables *ret_tables,
                                            struct nacre_error *err)
 {
     NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables tables = {
@@ -309,8 +352,12 @@ enum nacre_status nacre_cgroup_tables_read(struct nacre_cgroup_tables *ret_table
     };
     enum nacre_status status = read_table("/proc/self/cgroup", &tables.own[0], err);
 
-    if (status == NACRE_OK)
+    if (status == NACRE_OK &&
+        !(controllers && tables.own[0].bytes &&
+          add_usual(tables.own[0].bytes, controllers, &tables.own[1]))) {
+        nacre_buf_clear(&tables.own[1]);
         status = read_table("/proc/self/mountinfo", &tables.own[1], err);
+    }
     if (status != NACRE_OK)
         return status;
     tables.cgroups = tables.own[0].bytes;

@@ -23,9 +23,12 @@ struct nacre_cgroup_tables {
     struct nacre_buf own[2];         /* private: what tables_read() has read */
 };
 
-/* A kernel without cgroups has none of them, which is no failure. */
+/* For `controllers` (NULL-terminated) alone, or NULL for all: where these are mounted as
+ * nearly everywhere, the kernel does not have to list all mounts.  A kernel without
+ * cgroups has none of the tables, which is no failure. */
 NACRE_MUST_CHECK enum nacre_status
-nacre_cgroup_tables_read(struct nacre_cgroup_tables *ret_tables, struct nacre_error *err);
+nacre_cgroup_tables_read(const char *const *controllers,
+                         struct nacre_cgroup_tables *ret_tables, struct nacre_error *err);
 void nacre_cgroup_tables_clear(struct nacre_cgroup_tables *tables);
 
 /*

@@ -344,7 +344,7 @@ static void v2_freezes_and_kills_by_itself(void **state)
     struct nacre_error err;
 
     (void)state;
-    assert_int_equal(nacre_cgroup_tables_read(&tables, &err), NACRE_OK);
+    assert_int_equal(nacre_cgroup_tables_read(NULL, &tables, &err), NACRE_OK);
     line = strstr(tables.cgroups, "0::");
     if (line)
         (void)snprintf(own, sizeof(own), "%.*s", (int)strcspn(line, "\n"), line);
@@ -361,6 +361,28 @@ static void v2_freezes_and_kills_by_itself(void **state)
         kill_a_bomb(second);
 }
 
+/* Without the list of all mounts the place is the same as with it. */
+static void the_usual_place_is_the_one_that_the_kernel_lists(void **state)
+{
+    static const char *const names[] = { "memory", "cpu", "pids", "freezer", "nothing" };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(names); i++) {
+        NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables all = { NULL };
+        NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables one = { NULL };
+        const char *const wanted[] = { names[i], NULL };
+        struct nacre_cgroup_place places[2];
+        struct nacre_error err;
+
+        assert_int_equal(nacre_cgroup_tables_read(NULL, &all, &err), NACRE_OK);
+        assert_int_equal(nacre_cgroup_tables_read(wanted, &one, &err), NACRE_OK);
+        nacre_cgroup_place_find(&all, names[i], &places[0]);
+        nacre_cgroup_place_find(&one, names[i], &places[1]);
+        assert_int_equal(places[0].version, places[1].version);
+        assert_string_equal(places[0].path, places[1].path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +395,7 @@ int main(void)
         EACH(a_fork_bomb_is_killed_to_the_last),
         EACH(what_does_not_die_in_time_is_told),
         cmocka_unit_test(v2_freezes_and_kills_by_itself),
+        cmocka_unit_test(the_usual_place_is_the_one_that_the_kernel_lists),
     };
 
     return cmocka_run_group_tests_name("box_cgroup", tests, NULL, NULL);

@@ -24,7 +24,7 @@ static int count_at(const char *path, const char *prefix)
     DIR *dir = path[0] ? opendir(path) : NULL;
     int count = 0;
 
-    assert_int_equal(nacre_cgroup_tables_read(&tables, &err), NACRE_OK);
+    assert_int_equal(nacre_cgroup_tables_read(NULL, &tables, &err), NACRE_OK);
     while (dir && (entry = readdir(dir)) != NULL)
         count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
                  !strstr(tables.cgroups, entry->d_name);
@@ -43,7 +43,7 @@ static int count_groups(const char *prefix)
     struct nacre_error err;
     int count = 0;
 
-    assert_int_equal(nacre_cgroup_tables_read(&tables, &err), NACRE_OK);
+    assert_int_equal(nacre_cgroup_tables_read(NULL, &tables, &err), NACRE_OK);
     for (size_t i = 0; i < NACRE_COUNT(names); i++) {
         bool is_new = true;
 
