@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "nacre/kernelfs.h"
@@ -202,4 +203,32 @@ void nacre_mounts_clear(struct nacre_open_mounts *mounts)
     }
     free(mounts->items);
     *mounts = (struct nacre_open_mounts){ 0 };
+}
+
+static uint64_t add_place(uint64_t places, const struct stat *info)
+{
+    return ((places ^ (uint64_t)info->st_dev) * UINT64_C(0x9e3779b97f4a7c15) ^
+            (uint64_t)info->st_ino) * UINT64_C(0x100000001b3);
+}
+
+uint64_t nacre_mounts_places(const struct nacre_open_mounts *mounts)
+{
+    uint64_t places = 0;
+    struct stat info;
+
+    for (uint32_t i = 0; i < mounts->count; i++)
+        if (mounts->items[i].fd >= 0 && fstat(mounts->items[i].fd, &info) == 0)
+            places = add_place(places, &info);
+    return places;
+}
+
+bool nacre_mounts_are_at(const struct nacre_plan *plan, uint64_t places)
+{
+    uint64_t now = 0;
+    struct stat info;
+
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (plan->mounts[i].host && stat(plan->mounts[i].host, &info) == 0)
+            now = add_place(now, &info);
+    return now == places;
 }

@@ -36,6 +36,12 @@ NACRE_MUST_CHECK enum nacre_status nacre_mounts_open(const struct nacre_plan *pl
                                                      struct nacre_error *err);
 void nacre_mounts_clear(struct nacre_open_mounts *mounts);
 
+/* Which directories these are, in a number; and are those that the plan's names lead to
+ * now still the same?  Who keeps them open from run to run has to ask: somebody may have
+ * put others in their place. */
+uint64_t nacre_mounts_places(const struct nacre_open_mounts *mounts);
+bool nacre_mounts_are_at(const struct nacre_plan *plan, uint64_t places);
+
 /* The name that the kernel has for an fd, links resolved. */
 bool nacre_mounts_real_name(int fd, char ret_path[NACRE_PATH_MAX]);
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "landlock.h"
+#include "mounts.h"
 #include "nacre/clock.h"
 #include "nacre/cache.h"
 #include "nacre/executor.h"
@@ -362,8 +363,10 @@ static enum nacre_status call(struct executor *executor, struct wt_worker *worke
 }
 
 /* An idle worker that can begin at once, its door too; or NULL. */
-static struct wt_worker *idle_worker(struct executor *executor, const struct wt_key *key,
-                                     const char *run_id, uint64_t deadline_ns)
+static struct wt_worker *idle_worker(struct executor *executor,
+                                     const struct nacre_plan *plan,
+                                     const struct wt_key *key, const char *run_id,
+                                     uint64_t deadline_ns)
 {
     struct wt_worker *worker;
     struct nacre_error err;
@@ -371,6 +374,7 @@ static struct wt_worker *idle_worker(struct executor *executor, const struct wt_
     while ((worker = wt_pool_get(executor->pool, key)) != NULL) {
         /* One that died while it was idle is noticed when it does not begin. */
         if (atomic_load(&worker->share->word) == 0 &&
+            nacre_mounts_are_at(plan, worker->places) &&
             wt_door_begin(&worker->door, run_id, deadline_ns, &err) == NACRE_OK)
             break;
         (void)wt_pool_drop(executor->pool, worker);
@@ -395,7 +399,7 @@ static enum nacre_status worker_for(struct executor *executor,
     enum nacre_status status;
 
     if (!wt_door_is_for_one(plan, request))
-        worker = idle_worker(executor, &key, result->run_id, deadline_ns);
+        worker = idle_worker(executor, plan, &key, result->run_id, deadline_ns);
     if (worker) {
         *ret_worker = worker;
         return NACRE_OK;

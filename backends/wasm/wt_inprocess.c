@@ -373,11 +373,12 @@ static enum nacre_status take(struct wt_inprocess *inprocess,
 
     while (!wt_door_is_for_one(plan, request) &&
            (cell = take_idle(inprocess, plan, tool)) != NULL) {
-        if (wt_door_begin(&cell->door, run_id, deadline_ns, err) == NACRE_OK) {
+        if (nacre_mounts_are_at(plan, nacre_mounts_places(&cell->mounts)) &&
+            wt_door_begin(&cell->door, run_id, deadline_ns, err) == NACRE_OK) {
             *ret_cell = cell;
             return NACRE_OK;
         }
-        cell_free(inprocess, cell); /* its door has gone meanwhile */
+        cell_free(inprocess, cell); /* its door, or a directory, has gone meanwhile */
     }
     cell = calloc(1, sizeof(*cell));
     if (!cell)

@@ -26,6 +26,7 @@ struct wt_worker {
     struct wt_share *share;
     size_t share_size;
     uint64_t output_bytes_max;
+    uint64_t places; /* nacre_mounts_places() */
     struct wt_child child;
     int control;
     char scratch[NACRE_SCRATCH_NAME]; /* "" when it has none */

@@ -29,7 +29,7 @@ static const struct {
 
 struct session_private {
     struct session_private *next; /* the one that was used before it */
-    struct nacre_session_hold *hold;
+    struct nacre_session_hold *hold; /* locked while there are users */
     enum nacre_scope scope;
     char *scope_key;
     unsigned users;
@@ -189,7 +189,8 @@ static enum nacre_status make(const char *state_dir, const struct nacre_policy *
                               struct session_private **ret_private,
                               struct nacre_error *err)
 {
-    NACRE_AUTO(session_private_guard) struct session_private *private = calloc(1, sizeof(*private));
+    NACRE_AUTO(session_private_guard)
+    struct session_private *private = calloc(1, sizeof(*private));
     enum nacre_status status;
 
     if (private)
@@ -207,14 +208,30 @@ static enum nacre_status make(const char *state_dir, const struct nacre_policy *
 
 /* ---- giving out ---- */
 
-/* Somebody may have ended the session meanwhile, by force. */
-static bool is_there(const struct session_private *private)
+/* False: the session was ended meanwhile, and what it had is gone. */
+static bool hold_again(struct session_private *private)
 {
+    struct nacre_session_hold *hold = private->hold;
+    const struct session_wait wait = { nacre_clock_ns() + WAIT_MS * NACRE_NS_PER_MS,
+                                       NULL };
     struct stat held, named;
+    struct nacre_error ignored;
 
-    return fstat(private->hold->fd, &held) == 0 &&
-           stat(private->hold->path, &named) == 0 && held.st_dev == named.st_dev &&
-           held.st_ino == named.st_ino;
+    if (private->users == 0 &&
+        session_lock(hold->dir_fd, hold->id, SESSION_HELD, false, &wait, &hold->held_fd,
+                     NULL, &ignored) != NACRE_OK)
+        return false;
+    return fstat(hold->fd, &held) == 0 && stat(hold->path, &named) == 0 &&
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
+static void let_go(struct session_private *private)
+{
+    struct nacre_session_hold *hold = private->hold;
+
+    session_record_touch(hold->dir_fd, hold->id);
+    nacre_fd_guard(&hold->held_fd);
+    hold->held_fd = -1;
 }
 
 static struct session_private *take_kept(struct session_privates *all,
@@ -227,7 +244,7 @@ static struct session_private *take_kept(struct session_privates *all,
             continue;
         *at = found->next;
         all->count--;
-        if (is_there(found))
+        if (hold_again(found))
             return found;
         found->is_gone = true;
         if (found->users == 0)
@@ -287,8 +304,11 @@ void session_private_put(struct session_privates *all, struct session_private *p
     if (!private)
         return;
     (void)pthread_mutex_lock(&all->lock);
-    if (--private->users == 0 && private->is_gone)
-        session_private_free(private);
+    if (--private->users == 0) {
+        let_go(private);
+        if (private->is_gone)
+            session_private_free(private);
+    }
     (void)pthread_mutex_unlock(&all->lock);
 }
 

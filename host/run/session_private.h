@@ -10,8 +10,8 @@
  * at every level.  STATE_DIR/private has a directory for each, with a record as every
  * session's sandbox has one: so `nacre session list`, `end` and `prune` know it.
  *
- * An engine keeps those that it has used last, so that a run of a session that it knows
- * costs no file.  One that is kept is not pruned.  From several threads.
+ * An engine keeps those that it has used last, so that nothing of the above is looked
+ * through for each run.  One that is used is not ended or pruned.  From several threads.
  */
 struct session_privates;
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "nacre/nacre.h"
+#include "nacre/sessions.h"
 #include "nacre/tree.h"
 
 #define WORKERS_MAX 256
@@ -321,6 +322,67 @@ static void F07_what_is_private_to_a_session_is_so_however_many_there_are(void *
     assert_int_equal(fds[0], fds[1]);
 }
 
+/* Also one that its caller named: what is at its name now is meant. */
+static void F08_a_workspace_that_was_replaced_is_the_new_one(void **state)
+{
+    const struct fixture *fixture = *state;
+    char workspace[96], note[128];
+    struct nacre_request request = { .input_fd = -1, .session = "replaced",
+                                     .workspace = workspace };
+    struct nacre_error err;
+
+    (void)snprintf(workspace, sizeof(workspace), "%s/work", fixture->dir);
+    (void)snprintf(note, sizeof(note), "%s/note", workspace);
+    for (int i = 0; i < 3; i++) {
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+
+        assert_int_equal(mkdir(workspace, 0755), 0);
+        request.arguments = leave;
+        assert_int_equal(nacre_run(fixture->engine, fixture->policy, fixture->probe,
+                                   &request, &result, &err), NACRE_OK);
+        assert_non_null(strstr(result->output.bytes, "read 3:note: ok LEFT"));
+        assert_int_equal(unlink(note), 0);
+        assert_int_equal(rmdir(workspace), 0);
+    }
+}
+
+static enum nacre_status end_none(void *data, const char *which, const char *scope_key,
+                                  bool force, uint32_t *ret_ended, uint32_t *ret_left,
+                                  struct nacre_error *err)
+{
+    (void)data, (void)which, (void)scope_key, (void)force, (void)err;
+    *ret_ended = *ret_left = 0;
+    return NACRE_OK;
+}
+
+static enum nacre_status end_no_jobs(void *data, const char *key, uint32_t *ret_ended,
+                                     struct nacre_error *err)
+{
+    (void)data, (void)key, (void)err;
+    *ret_ended = 0;
+    return NACRE_OK;
+}
+
+static void F23_an_engine_that_knows_a_session_does_not_keep_it_from_its_end(void **state)
+{
+    const struct fixture *fixture = *state;
+    const struct nacre_sessions_end how = { .key = "over", .end_jobs = end_no_jobs };
+    const struct nacre_sessions_ender ender = { .end = end_none };
+    struct nacre_sessions_report report;
+    struct nacre_error err;
+
+    for (int i = 0; i < 3; i++) {
+        probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "over", look,
+                     "read 3:note: NOENT");
+        probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "over", leave,
+                     "read 3:note: ok LEFT");
+        if (nacre_sessions_end(nacre_engine_state_dir(fixture->engine), &how, &ender,
+                               &report, &err) != NACRE_OK)
+            fail_msg("%s", err.text);
+        assert_int_equal(report.workspaces, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +391,9 @@ int main(void)
         cmocka_unit_test(R01_a_guest_that_overruns_takes_no_other_along),
         cmocka_unit_test(R14_many_sessions_cost_a_bounded_number_of_workers_and_fds),
         cmocka_unit_test(F07_what_is_private_to_a_session_is_so_however_many_there_are),
+        cmocka_unit_test(F08_a_workspace_that_was_replaced_is_the_new_one),
+        cmocka_unit_test(
+            F23_an_engine_that_knows_a_session_does_not_keep_it_from_its_end),
     };
 
     return cmocka_run_group_tests_name("attack: sessions", tests, set_up, tear_down);
