@@ -16,6 +16,7 @@
 bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
                        bool bash)
 {
+    struct sh_command *before = effect->parse->last_command;
     struct sh_where where = {
         .inside = true,
         .at = text->at,
@@ -28,7 +29,9 @@ bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *tex
                        "%s is given a text that only the shell knows; write it out in "
                        "single quotes",
                        effect->words[0]->text);
-    return nacre_sh_parse_text(effect->parse, text->text, &where);
+    return nacre_sh_parse_text(effect->parse, text->text, &where) &&
+           nacre_sh_started_add(effect->parse, effect->command,
+                                nacre_sh_range_add(effect->parse, before));
 }
 
 /* The words from `from` on with one blank between. */

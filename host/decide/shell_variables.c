@@ -218,14 +218,6 @@ static bool check_redirects(const struct sh_effect *effect, bool documents)
     return true;
 }
 
-static bool is_function(const struct sh_parse *parse, const struct sh_word *word)
-{
-    for (const struct sh_function *at = parse->functions; at; at = at->next)
-        if (nacre_sh_word_is(word, at->name))
-            return true;
-    return false;
-}
-
 /* For `read` alone, a builtin that splits what it reads and runs nothing: every shell takes
  * it back then.  Of a function with that name it would be true for its whole body. */
 static bool is_for_read(const struct sh_effect *effect, const struct sh_word *assignment)
@@ -235,7 +227,7 @@ static bool is_for_read(const struct sh_effect *effect, const struct sh_word *as
     return assignment->name_size == 3 && memcmp(assignment->text, "IFS", 3) == 0 &&
            assignment->text[3] == '=' && command->count > 0 &&
            nacre_sh_word_is_listed(command->words[0], "read mapfile readarray") &&
-           !is_function(effect->parse, command->words[0]);
+           !nacre_sh_function_find(effect->parse, command->words[0]);
 }
 
 bool nacre_sh_check_values(const struct sh_effect *effect)
@@ -263,8 +255,12 @@ bool nacre_sh_check_calls(struct sh_parse *parse)
                                               .words = form->words,
                                               .count = form->count };
 
-            if (is_function(parse, form->words[0]) &&
-                (!nacre_sh_none_hides(&effect, 1) || !check_redirects(&effect, true)))
+            const struct sh_function *function =
+                nacre_sh_function_find(parse, form->words[0]);
+
+            if (function && (!nacre_sh_none_hides(&effect, 1) ||
+                             !check_redirects(&effect, true) ||
+                             !nacre_sh_started_add(parse, at, function->bodies)))
                 return false;
         }
     return true;

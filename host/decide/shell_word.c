@@ -328,8 +328,13 @@ bool nacre_sh_read_double(struct sh_cursor *cursor, struct sh_build *build, char
 
 static bool read_process(struct sh_cursor *cursor, struct sh_build *build)
 {
+    struct sh_command *before = cursor->parse->last_command;
+    bool writes = cursor->text[cursor->at] == '>';
+    size_t start = cursor->at;
+
     cursor->at += 2;
     return nacre_sh_read_nested(cursor, true) &&
+           nacre_sh_process_add(cursor, start, writes, before) &&
            nacre_sh_build_add(cursor, build, "<(...)", 6, NACRE_MARK_ANY);
 }
 

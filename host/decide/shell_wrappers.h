@@ -109,6 +109,8 @@ bool nacre_sh_run_find(const struct sh_effect *effect);
 bool nacre_sh_run_shell(const struct sh_effect *effect, bool bash);
 bool nacre_sh_run_source(const struct sh_effect *effect);
 bool nacre_sh_run_trap(const struct sh_effect *effect);
+/* May a file of this name be a descriptor?  Where it is only the kernel knows, too. */
+bool nacre_sh_is_descriptor(const char *path);
 /* Is it an option by which a shell reads its text otherwise? */
 bool nacre_sh_changes_reading(const struct sh_word *word);
 
