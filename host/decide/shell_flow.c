@@ -149,6 +149,9 @@ bool nacre_sh_function_add(struct sh_parse *parse, const struct sh_word *name,
     struct sh_function *function = nacre_sh_function_find(parse, name);
     const struct sh_range body = { .before = before, .last = parse->last_command };
 
+    /* A word of which only the last part is known must be a program. */
+    if (strchr(name->text, '/'))
+        return nacre_sh_problem(parse, name->at, "a function's name holds a /");
     if (!function) {
         function = nacre_sh_alloc(parse, sizeof(*function));
         if (!function)

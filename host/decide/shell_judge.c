@@ -91,7 +91,10 @@ static void feed_form(struct matching *matching, const struct sh_command *comman
     nacre_match_copy(&matching->sets[WITHIN], &matching->sets[BEFORE]);
     feed(matching, WITHIN, " ");
     for (size_t i = 0; i < count; i++) {
+        /* "$dir/curl" may be the /usr/bin/curl of a rule. */
+        matching->matcher.begins = i == 0 && nacre_sh_program_name(words[i]);
         feed_word(matching, words[i], i == 0);
+        matching->matcher.begins = false;
         feed(matching, WITHIN, " ");
     }
     nacre_match_join(&matching->sets[AFTER], &matching->sets[WITHIN]);
@@ -335,13 +338,30 @@ static void fix_allowed(const struct verdict *verdict, const struct sh_parse *pa
         fix_mode(verdict, "deny");
 }
 
+/*
+ * A pattern is searched in the text as it is written, so one that names a path does not
+ * see a path of which a part is written as an expansion.
+ */
+static bool any_pattern_names_path(const struct nacre_policy *policy)
+{
+    for (size_t i = 0; i < policy->shell.blocked_patterns.count; i++) {
+        const char *text = policy->shell.blocked_patterns.items[i].text;
+
+        for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/'))
+            if (at[1] && strchr(SH_NAME, at[1]))
+                return true;
+    }
+    return false;
+}
+
 /* Mode restricted, or what would be left to change if it were. */
 static enum nacre_status judge_restricted(struct verdict *verdict,
                                           const struct nacre_command *command,
                                           struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_sh_parse_clear) struct sh_parse parse = { 0 };
     const struct nacre_policy *policy = verdict->policy;
+    NACRE_AUTO(nacre_sh_parse_clear)
+    struct sh_parse parse = { .programs_written_out = any_pattern_names_path(policy) };
     bool understood = understand(&parse, command, verdict->text);
 
     understood &= nacre_sh_flows_fit(&parse);

@@ -120,6 +120,7 @@ struct sh_parse {
     struct sh_chunk *chunks;
     size_t work;
     size_t visits;
+    bool programs_written_out; /* the whole path of each has to be */
     bool no_memory;
     char problem[224];
     size_t problem_at; /* byte of the outermost text that it can be blamed on */
@@ -150,6 +151,12 @@ struct sh_word *nacre_sh_word_literal(struct sh_parse *parse, const char *text,
                                       size_t size, size_t at);
 struct sh_word *nacre_sh_word_unknown(struct sh_parse *parse, const char *text,
                                       enum nacre_mark mark, size_t at);
+/* What is behind the first `from` bytes of a word. */
+struct sh_word *nacre_sh_word_rest(struct sh_parse *parse, const struct sh_word *word,
+                                   size_t from);
+/* Of a path that only the shell knows the last part, if that is written out: tool in
+ * "$dir/tool" or ~/bin/tool.  NULL: it is written out as a whole, or can't be told. */
+const char *nacre_sh_program_name(const struct sh_word *word);
 /* Always one word: neither split nor globbed nor left out. */
 bool nacre_sh_word_is_one(const struct sh_word *word);
 /* Holds what an arithmetic or prompt expansion would still run, or would set. */

@@ -41,6 +41,21 @@ static bool run_tool(const struct sh_effect *effect, const struct sh_word *word,
     return command && nacre_sh_run_text(effect, command, false);
 }
 
+/*
+ * What Python and Node find there runs unjudged, as do the files that they are given; so
+ * to refuse it would cost much and gain nothing.  A request may not set them: nobody sees
+ * there which program it is for.
+ */
+static bool is_code_path(const char *text, size_t name_size)
+{
+    static const char *const names[] = { "PYTHONPATH", "NODE_PATH" };
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (strlen(names[i]) == name_size && memcmp(text, names[i], name_size) == 0)
+            return true;
+    return false;
+}
+
 bool nacre_sh_check_name(const struct sh_effect *effect, const struct sh_word *word,
                          size_t name_size, size_t value_at)
 {
@@ -64,7 +79,7 @@ bool nacre_sh_check_name(const struct sh_effect *effect, const struct sh_word *w
     reason = nacre_shell_environment_denied(text);
     if (reason && value_at > 0 && word->literal && nacre_sh_variable_is_tool(text))
         return run_tool(effect, word, text + name_size + 1);
-    if (reason)
+    if (reason && !is_code_path(text, name_size))
         return SH_CANT(effect, word, "it sets %.*s, which %s", (int)name_size, text,
                        reason);
     rest.text += name_size;
@@ -98,8 +113,7 @@ bool nacre_sh_run_assign(const struct sh_effect *effect, const struct sh_wrapper
     struct sh_scan scan = { .operand = 1 };
     size_t end = effect->count;
 
-    if (wrapper->shorts &&
-        !nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+    if (wrapper->shorts && !nacre_sh_scan(effect, wrapper, &scan))
         return false;
     if (scan.value['a'] && !nacre_sh_check_variable(effect, scan.value['a']))
         return false;
@@ -126,7 +140,7 @@ bool nacre_sh_run_wait(const struct sh_effect *effect, const struct sh_wrapper *
 {
     struct sh_scan scan;
 
-    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+    if (!nacre_sh_scan(effect, wrapper, &scan))
         return false;
     return !scan.value['p'] || nacre_sh_check_variable(effect, scan.value['p']);
 }
