@@ -1,6 +1,6 @@
 /*
- * What find and fd start.  Trusts nothing: a word that only the shell knows may be an action
- * of find, or end one, so what follows it is judged as if it were.
+ * What find and fd start.  Trusts nothing: a word that only the shell knows may be an
+ * action of find, or end one, so what follows it is judged as if it were.
  */
 #include <fnmatch.h>
 #include <string.h>

@@ -99,7 +99,7 @@ static size_t number_of(const struct sh_command *command)
     return command ? command->number : 0;
 }
 
-/* The commands behind `before` up to `last` become a part of *ranges, if there are any. */
+/* The commands behind `before` up to `last` become a part of *ranges, if there are. */
 static bool add_part(struct sh_parse *parse, struct sh_range **ranges,
                      struct sh_command *before, struct sh_command *last)
 {
@@ -152,6 +152,10 @@ bool nacre_sh_function_add(struct sh_parse *parse, const struct sh_word *name,
     /* A word of which only the last part is known must be a program. */
     if (strchr(name->text, '/'))
         return nacre_sh_problem(parse, name->at, "a function's name holds a /");
+    if (nacre_sh_word_is_listed(name,
+                                "command_not_found_handle command_not_found_handler"))
+        return nacre_sh_problem(parse, name->at, "%s runs in place of any program",
+                                name->text);
     if (!function) {
         function = nacre_sh_alloc(parse, sizeof(*function));
         if (!function)
@@ -213,11 +217,15 @@ struct sh_command *nacre_sh_stage_commands(struct sh_parse *parse,
 
 static size_t weight_of(const struct sh_command *command)
 {
-    size_t weight = 1;
+    size_t weight = 1, redirects = 0;
 
-    for (const struct sh_form *form = command->forms; form; form = form->next)
+    for (const struct sh_redirect *at = command->redirects; at; at = at->next)
+        redirects += at->target->size + 1;
+    for (const struct sh_form *form = command->forms; form; form = form->next) {
+        weight += redirects;
         for (size_t i = 0; i < form->count; i++)
             weight += form->words[i]->size + 1;
+    }
     return weight;
 }
 
@@ -269,6 +277,19 @@ static bool keeps_descriptor(const struct sh_command *command)
     return false;
 }
 
+/* trap ... DEBUG: what it runs may run between any two commands, with their input. */
+static bool runs_between(const struct sh_command *command)
+{
+    if (!starts(command, "trap"))
+        return false;
+    for (size_t i = 1; i < command->count; i++)
+        if (!command->words[i]->literal ||
+            nacre_sh_word_is_listed(command->words[i],
+                                    "DEBUG ERR RETURN debug err return"))
+            return true;
+    return false;
+}
+
 bool nacre_sh_flows_finish(struct sh_parse *parse)
 {
     struct sh_range *all, *from = NULL, *to = NULL;
@@ -279,7 +300,8 @@ bool nacre_sh_flows_finish(struct sh_parse *parse)
         const struct sh_range alone = { .before = before, .last = at };
 
         kept |= keeps_descriptor(at);
-        if (starts(at, "coproc") && !range_push(parse, &parse->coprocs, &alone))
+        if ((starts(at, "coproc") || runs_between(at)) &&
+            !range_push(parse, &parse->coprocs, &alone))
             return false;
     }
     for (const struct sh_range *at = parse->coprocs; at; at = at->next)

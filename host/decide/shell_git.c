@@ -35,8 +35,8 @@ static const struct {
     { "commit.verbose commit.cleanup commit.status branch.autosetupmerge branch.sort "
       "branch.autosetuprebase tag.sort versionsort.suffix log.date log.decorate "
       "log.abbrevcommit log.follow log.showroot diff.renames diff.algorithm diff.context "
-      "diff.noprefix diff.mnemonicprefix diff.submodule diff.colormoved* diff.renamelimit "
-      "diff.ignoresubmodules diff.indentheuristic diff.statgraphwidth diff.orderfile "
+      "diff.noprefix diff.mnemonicprefix diff.submodule diff.colormoved* "
+      "diff.renamelimit diff.ignoresubmodules diff.indentheuristic diff.statgraphwidth diff.orderfile "
       "diff.wserrorhighlight diff.interhunkcontext grep.linenumber grep.patterntype "
       "grep.column grep.fullname grep.extendedregexp",
       NULL },
@@ -108,8 +108,8 @@ static bool check_setting(const struct sh_effect *effect, const struct sh_word *
             (word->literal && is_listed(value, settings[i].values)))
             return true;
     }
-    return SH_CANT(effect, word, "git's setting '%.40s' may name a program, and what that "
-                                 "is can't be told; leave it out",
+    return SH_CANT(effect, word, "git's setting '%.40s' may name a program, and which "
+                                 "can't be told; leave it out",
                    word->text);
 }
 
@@ -146,7 +146,7 @@ static const struct option {
     const char *subcommands; /* NULL: any */
     const char *name;
     char letter;
-    const char *before; /* letters that take the rest of a word, so it is no letter there */
+    const char *before; /* letters that take the rest of a word, so it is none there */
     bool attached;      /* its value is in the same word, or there is none */
     bool setting;       /* else a shell text */
 } options[] = {
@@ -265,6 +265,10 @@ static bool run_subcommand(const struct sh_effect *effect)
     const struct sh_word *name = effect->words[1];
     size_t next = behind_options(effect, 2);
 
+    if (!name->literal)
+        return SH_CANT(effect, name, "which command of git '%.40s' is only the shell "
+                                     "knows; write it out",
+                       name->text);
     for (size_t i = 0; i < NACRE_COUNT(options); i++) {
         if (options[i].subcommands &&
             !nacre_sh_word_is_listed(name, options[i].subcommands))
