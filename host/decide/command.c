@@ -139,7 +139,7 @@ static void step(struct nacre_match *match, const struct nacre_matcher *matcher,
 
 /*
  * An expansion takes every state as far as its text could.  It can't begin a match (or
- * any variable would be any command), and it can't be an operator.
+ * any variable would be any command), unless it is asked to, and it can't be an operator.
  */
 static void leap(struct nacre_match *match, const struct nacre_matcher *matcher,
                  enum nacre_mark mark)
@@ -149,7 +149,7 @@ static void leap(struct nacre_match *match, const struct nacre_matcher *matcher,
                                              [NACRE_MARK_GLOB] = "|/" };
     const char *stops = all_stops[mark];
 
-    for (size_t i = matcher->begun; i < matcher->size; i++) {
+    for (size_t i = matcher->begun - matcher->begins; i < matcher->size; i++) {
         if (!match->on[i] || strchr(stops, matcher->pattern[i]))
             continue;
         match->on[i + 1] = true;

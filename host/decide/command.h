@@ -26,6 +26,7 @@ struct nacre_matcher {
     size_t begun; /* states from here on have matched a character of the rule itself */
     size_t steps;
     bool guess;   /* expansions may stand for anything; else for their own text */
+    bool begins;  /* and may begin a match */
 };
 
 /* Where the automaton can be after what was fed.  `on` has room for size + 1. */

@@ -213,21 +213,10 @@ static bool read_paren(struct sh_cursor *cursor)
     return nacre_sh_read_nested(cursor, false);
 }
 
-bool nacre_sh_function_add(struct sh_cursor *cursor, const struct sh_word *name)
+bool nacre_sh_read_function_body(struct sh_cursor *cursor, const struct sh_word *name,
+                                 bool paren)
 {
-    struct sh_function *function = nacre_sh_alloc(cursor->parse, sizeof(*function));
-
-    if (!function)
-        return false;
-    *function = (struct sh_function){ .name = name->text,
-                                      .next = cursor->parse->functions };
-    cursor->parse->functions = function;
-    return true;
-}
-
-/* Behind "function", or behind NAME "(". */
-bool nacre_sh_read_function_body(struct sh_cursor *cursor, bool paren)
-{
+    struct sh_command *before = cursor->parse->last_command;
     struct sh_token *token;
 
     if (paren) {
@@ -237,7 +226,8 @@ bool nacre_sh_read_function_body(struct sh_cursor *cursor, bool paren)
             return nacre_sh_unexpected(cursor, token);
         nacre_sh_token_take(cursor);
     }
-    return nacre_sh_skip_newlines(cursor, &token) && nacre_sh_read_command(cursor);
+    return nacre_sh_skip_newlines(cursor, &token) && nacre_sh_read_command(cursor) &&
+           nacre_sh_function_add(cursor->parse, name, before);
 }
 
 static bool read_function(struct sh_cursor *cursor)
@@ -245,18 +235,17 @@ static bool read_function(struct sh_cursor *cursor)
     struct sh_token *token;
     struct sh_word *name;
 
-    if (!nacre_sh_take_word(cursor, &name) || !nacre_sh_function_add(cursor, name) ||
-        !nacre_sh_token_peek(cursor, &token))
+    if (!nacre_sh_take_word(cursor, &name) || !nacre_sh_token_peek(cursor, &token))
         return false;
     if (nacre_sh_token_is(token, "(") && nacre_sh_peek(cursor, 0) == ')') {
         nacre_sh_token_take(cursor);
-        return nacre_sh_read_function_body(cursor, true);
+        return nacre_sh_read_function_body(cursor, name, true);
     }
     if (!nacre_sh_skip_newlines(cursor, &token))
         return false;
     if (!nacre_sh_token_is_word(token, "{") && !nacre_sh_token_is(token, "("))
         return nacre_sh_unexpected(cursor, token);
-    return nacre_sh_read_function_body(cursor, false);
+    return nacre_sh_read_function_body(cursor, name, false);
 }
 
 static bool read_braces(struct sh_cursor *cursor)
@@ -427,26 +416,32 @@ static bool read_prefixed(struct sh_cursor *cursor, struct sh_simple *simple)
 
 bool nacre_sh_read_command(struct sh_cursor *cursor)
 {
+    struct sh_command *before = cursor->parse->last_command;
     struct sh_token *token;
     struct sh_simple simple;
+    size_t start;
     bool read;
 
     if (!nacre_sh_token_peek(cursor, &token))
         return false;
+    start = token->at;
     if (++cursor->where.depth > SH_DEPTH_MAX)
-        return SH_PROBLEM(cursor, token->at, "it is nested too deeply");
-    nacre_sh_simple_init(&simple, token->at);
+        return SH_PROBLEM(cursor, start, "it is nested too deeply");
+    nacre_sh_simple_init(&simple, start);
     if (is_compound(token)) {
         struct sh_token first = *token;
 
         read = read_compound(cursor, &first);
     } else if (nacre_sh_token_is_word(token, "time") ||
                nacre_sh_token_is_word(token, "coproc")) {
+        bool coproc = nacre_sh_token_is_word(token, "coproc");
+
         read = nacre_sh_read_simple_word(cursor, &simple) &&
-               read_prefixed(cursor, &simple);
+               read_prefixed(cursor, &simple) &&
+               (!coproc || nacre_sh_coproc_add(cursor->parse, before));
     } else {
         read = nacre_sh_read_simple(cursor, &simple);
     }
     cursor->where.depth--;
-    return read;
+    return read && nacre_sh_processes_join(cursor, start, before);
 }

@@ -16,6 +16,7 @@
 bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *text,
                        bool bash)
 {
+    struct sh_command *before = effect->parse->last_command;
     struct sh_where where = {
         .inside = true,
         .at = text->at,
@@ -28,11 +29,12 @@ bool nacre_sh_run_text(const struct sh_effect *effect, const struct sh_word *tex
                        "%s is given a text that only the shell knows; write it out in "
                        "single quotes",
                        effect->words[0]->text);
-    return nacre_sh_parse_text(effect->parse, text->text, &where);
+    return nacre_sh_parse_text(effect->parse, text->text, &where) &&
+           nacre_sh_started_add(effect->parse, effect->command,
+                                nacre_sh_range_add(effect->parse, before));
 }
 
-/* The words from `from` on with one blank between. */
-static bool run_joined(const struct sh_effect *effect, size_t from, bool bash)
+bool nacre_sh_run_joined(const struct sh_effect *effect, size_t from, bool bash)
 {
     size_t size = 0, used = 0;
     struct sh_word *joined;
@@ -69,7 +71,7 @@ static bool is_assignment(const struct sh_word *word)
     return true;
 }
 
-static bool starts_shell(const struct sh_effect *effect)
+bool nacre_sh_starts_shell(const struct sh_effect *effect)
 {
     return SH_CANT(effect, effect->words[0],
                    "%s starts a shell whose commands can't be known; give it a command",
@@ -105,21 +107,22 @@ static bool run_wrapper(const struct sh_effect *effect, const struct sh_wrapper 
     struct sh_scan scan;
     size_t from = 0;
 
-    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+    if (!nacre_sh_scan(effect, wrapper, &scan))
         return false;
     if (wrapper->kind == SH_WRAPPER_TEXT && scan.value['c'])
         return nacre_sh_run_text(effect, scan.value['c'], false);
     if (!skip_operands(effect, wrapper, scan.operand, &from))
         return false;
     if (from >= effect->count)
-        return !wrapper->starts_shell || starts_shell(effect);
+        return !wrapper->starts_shell || nacre_sh_starts_shell(effect);
     if (wrapper->kind == SH_WRAPPER_TEXT && from + 1 < effect->count &&
         (nacre_sh_word_is(effect->words[from], "-c") ||
          nacre_sh_word_is(effect->words[from], "--command")))
         return nacre_sh_run_text(effect, effect->words[from + 1], false);
     if (wrapper->kind == SH_WRAPPER_JOIN && !scan.seen['x'])
-        return run_joined(effect, from,
-                          effect->command->bash && strcmp(wrapper->name, "eval") == 0);
+        return nacre_sh_run_joined(effect, from,
+                                   effect->command->bash &&
+                                       strcmp(wrapper->name, "eval") == 0);
     return nacre_sh_run_words(effect, effect->words + from, effect->count - from);
 }
 
@@ -156,7 +159,7 @@ static bool run_env(const struct sh_effect *effect, const struct sh_wrapper *wra
 {
     struct sh_scan scan;
 
-    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+    if (!nacre_sh_scan(effect, wrapper, &scan))
         return false;
     if (scan.value['S'])
         return run_split(effect, scan.value['S'], scan.operand);
@@ -208,7 +211,7 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
     struct sh_scan scan;
     size_t count;
 
-    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+    if (!nacre_sh_scan(effect, wrapper, &scan))
         return false;
     if (scan.operand >= effect->count)
         return true; /* echo */
@@ -233,6 +236,8 @@ static bool run_xargs(const struct sh_effect *effect, const struct sh_wrapper *w
 
 static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
 {
+    struct sh_scan scan;
+
     switch (wrapper->kind) {
     case SH_WRAPPER_RUN:
     case SH_WRAPPER_TEXT:
@@ -248,6 +253,16 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
         return nacre_sh_run_git(effect, wrapper);
     case SH_WRAPPER_AMONG:
         return nacre_sh_run_among(effect, wrapper);
+    case SH_WRAPPER_SSH:
+        return nacre_sh_run_ssh(effect, wrapper);
+    case SH_WRAPPER_RSYNC:
+        return nacre_sh_run_rsync(effect);
+    case SH_WRAPPER_FD:
+        return nacre_sh_run_fd(effect);
+    case SH_WRAPPER_OPTIONS:
+        return nacre_sh_scan(effect, wrapper, &scan);
+    case SH_WRAPPER_NAMED:
+        return nacre_sh_run_named(effect, wrapper);
     case SH_WRAPPER_SHELL:
     case SH_WRAPPER_BASH:
         return nacre_sh_run_shell(effect, wrapper->kind == SH_WRAPPER_BASH);
@@ -268,12 +283,20 @@ static bool run_kind(const struct sh_effect *effect, const struct sh_wrapper *wr
         return nacre_sh_run_test(effect);
     case SH_WRAPPER_LATER:
         return nacre_sh_run_later(effect, wrapper);
+    case SH_WRAPPER_LIST:
+        if (!nacre_sh_scan(effect, wrapper, &scan))
+            return false;
+        if (scan.seen['l'] && scan.operand == effect->count)
+            return true;
+        break;
     case SH_WRAPPER_REFUSE:
     case SH_WRAPPER_NONE:
         break;
     }
-    return SH_CANT(effect, effect->words[0], "what %s starts can't be told",
-                   effect->words[0]->text);
+    return SH_CANT(effect, effect->words[0], "what %s starts can't be told; %s",
+                   effect->words[0]->text,
+                   wrapper->instead ? wrapper->instead
+                                    : "give the command by itself, which can be judged");
 }
 
 /* /proc/self/exe is the shell itself, and fd/3 any program that was opened. */
@@ -282,12 +305,34 @@ static bool is_kernel_link(const char *program)
     const char *slash = strrchr(program, '/');
     char path[NACRE_PATH_MAX];
 
-    if (slash && (strcmp(slash, "/exe") == 0 ||
+    if (slash && (strcmp(slash, "/exe") == 0 || strcmp(slash, "/stdin") == 0 ||
+                  strcmp(slash, "/stdout") == 0 || strcmp(slash, "/stderr") == 0 ||
                   (slash[1] && slash[1 + strspn(slash + 1, "0123456789")] == '\0')))
         return true;
     return program[0] == '/' && (!nacre_path_normalise(program, path, sizeof(path)) ||
                                  nacre_path_is_below(path, "/proc", NULL) ||
                                  nacre_path_is_below(path, "/dev", NULL));
+}
+
+/*
+ * "$HOME/.cargo/bin/cargo" is a cargo to rules, and one that names a path is asked about
+ * the whole word.  Behind a wrapper it could be an option or an assignment instead.
+ */
+static bool name_program(const struct sh_effect *around,
+                         const struct sh_word *const **words, size_t count)
+{
+    const char *name = nacre_sh_program_name(**words);
+    const struct sh_word **named;
+
+    if (!name || around->parse->programs_written_out || around->wrapped > 0)
+        return true;
+    named = nacre_sh_alloc(around->parse, count * sizeof(*named));
+    if (!named)
+        return false;
+    memcpy(named, *words, count * sizeof(*named));
+    named[0] = nacre_sh_word_literal(around->parse, name, strlen(name), (**words)->at);
+    *words = named;
+    return named[0] != NULL;
 }
 
 bool nacre_sh_run_words(const struct sh_effect *around,
@@ -308,6 +353,10 @@ bool nacre_sh_run_words(const struct sh_effect *around,
     if (is_kernel_link(program->text))
         return SH_CANT(&effect, program,
                        "which program '%.40s' is only the kernel knows", program->text);
+    if (!name_program(around, &words, count))
+        return false;
+    effect.words = words;
+    program = words[0];
     /* "=name" is a program's path to zsh. */
     if (!program->literal || program->text[0] == '=')
         return SH_CANT(&effect, program,

@@ -1,6 +1,6 @@
 /*
- * What find starts.  Trusts nothing: a word that only the shell knows may be an action
- * of find, or end one, so what follows it is judged as if it were.
+ * What find and fd start.  Trusts nothing: a word that only the shell knows may be an
+ * action of find, or end one, so what follows it is judged as if it were.
  */
 #include <fnmatch.h>
 #include <string.h>
@@ -196,6 +196,70 @@ bool nacre_sh_run_find(const struct sh_effect *effect)
         } else {
             part = goes_on(effect, i, part);
         }
+    }
+    return true;
+}
+
+/* ---- fd ---- */
+
+/* Where a command begins in -x, --exec=... and their like; 0: it is none of them. */
+static size_t fd_action(const struct sh_word *word)
+{
+    static const char *const names[] = { "--exec-batch", "--exec" };
+
+    if (word->text[0] != '-')
+        return 0;
+    for (size_t i = 0; i < NACRE_COUNT(names); i++) {
+        size_t size = strlen(names[i]);
+
+        if (strncmp(word->text, names[i], size) == 0 &&
+            (word->text[size] == '=' || word->size == size))
+            return word->size == size ? size : size + 1;
+    }
+    if (word->text[1] == '-')
+        return 0;
+    for (size_t i = 1; i < word->size && !strchr("dEteSjco", word->text[i]); i++)
+        if (strchr("xX", word->text[i]))
+            return i + 1;
+    return 0;
+}
+
+/* A word with {} or {/.} or their like is a path, and without any the last word is. */
+static bool run_fd_action(const struct sh_effect *effect, size_t at, size_t size)
+{
+    const struct sh_word **words =
+        nacre_sh_alloc(effect->parse, (effect->count + 2) * sizeof(*words));
+    size_t count = 0;
+
+    if (!words)
+        return false;
+    if (size < effect->words[at]->size) {
+        words[0] = nacre_sh_word_rest(effect->parse, effect->words[at], size);
+        if (!words[count++])
+            return false;
+    }
+    while (++at < effect->count && !nacre_sh_word_is(effect->words[at], ";")) {
+        const struct sh_word *word = effect->words[at];
+
+        words[count] = !strchr(word->text, '{')
+                           ? word
+                           : nacre_sh_word_unknown(effect->parse, word->text,
+                                                   NACRE_MARK_ANY, word->at);
+        if (!words[count++])
+            return false;
+    }
+    words[count] = nacre_sh_word_unknown(effect->parse, "...", NACRE_MARK_ANY,
+                                         effect->words[0]->at);
+    return words[count] && nacre_sh_run_words(effect, words, count + 1);
+}
+
+bool nacre_sh_run_fd(const struct sh_effect *effect)
+{
+    for (size_t i = 1; i < effect->count; i++) {
+        size_t size = fd_action(effect->words[i]);
+
+        if (size > 0 && !run_fd_action(effect, i, size))
+            return false;
     }
     return true;
 }

@@ -59,6 +59,11 @@ static enum source source_of(const char *path)
                                                                 : SOURCE_FILE;
 }
 
+bool nacre_sh_is_descriptor(const char *path)
+{
+    return source_of(path) != SOURCE_FILE;
+}
+
 /* What a shell reads when it is given neither a text nor a file. */
 static bool run_input(const struct sh_effect *effect, bool bash)
 {

@@ -91,7 +91,10 @@ static void feed_form(struct matching *matching, const struct sh_command *comman
     nacre_match_copy(&matching->sets[WITHIN], &matching->sets[BEFORE]);
     feed(matching, WITHIN, " ");
     for (size_t i = 0; i < count; i++) {
+        /* "$dir/curl" may be the /usr/bin/curl of a rule. */
+        matching->matcher.begins = i == 0 && nacre_sh_program_name(words[i]);
         feed_word(matching, words[i], i == 0);
+        matching->matcher.begins = false;
         feed(matching, WITHIN, " ");
     }
     nacre_match_join(&matching->sets[AFTER], &matching->sets[WITHIN]);
@@ -111,19 +114,17 @@ static void feed_command(struct matching *matching, const struct sh_command *com
 }
 
 /* Every command of a stage counts as one that feeds the next stage. */
-static bool pipeline_matches(struct matching *matching, const struct sh_parse *parse,
+static bool pipeline_matches(struct matching *matching, struct sh_parse *parse,
                              const struct sh_pipeline *pipeline)
 {
     nacre_match_start(&matching->sets[BEFORE], &matching->matcher);
     for (const struct sh_stage *stage = pipeline->stages; stage; stage = stage->next) {
-        const struct sh_command *at =
-            stage->before ? stage->before->next : parse->commands;
-        const struct sh_command *end = stage->last ? stage->last->next : parse->commands;
+        const struct sh_command *at = nacre_sh_stage_commands(parse, stage);
 
-        if (at == end)
+        if (!at)
             continue; /* an arithmetic command or a function */
         nacre_match_none(&matching->sets[AFTER], &matching->matcher);
-        for (; at != end; at = at->next)
+        for (; at; at = at->queued)
             feed_command(matching, at);
         nacre_match_copy(&matching->sets[BEFORE], &matching->sets[AFTER]);
         feed(matching, BEFORE, "|");
@@ -131,7 +132,7 @@ static bool pipeline_matches(struct matching *matching, const struct sh_parse *p
     return nacre_match_found(&matching->sets[BEFORE], &matching->matcher);
 }
 
-static bool any_matches(struct matching *matching, const struct sh_parse *parse)
+static bool any_matches(struct matching *matching, struct sh_parse *parse)
 {
     for (const struct sh_command *at = parse->commands; at; at = at->next) {
         nacre_match_start(&matching->sets[BEFORE], &matching->matcher);
@@ -179,7 +180,7 @@ static bool whole_text_matches(const char *spread_rule, const struct sh_parse *p
 
 enum blocking { BLOCKS_NOT, BLOCKS, MAY_BLOCK };
 
-static enum blocking rule_blocks(const char *rule, const struct sh_parse *parse)
+static enum blocking rule_blocks(const char *rule, struct sh_parse *parse)
 {
     NACRE_AUTO(matching_clear) struct matching matching = { 0 };
 
@@ -189,7 +190,7 @@ static enum blocking rule_blocks(const char *rule, const struct sh_parse *parse)
     return any_matches(&matching, parse) ? MAY_BLOCK : BLOCKS_NOT;
 }
 
-static enum blocking rule_blocks_spread(const char *rule, const struct sh_parse *parse)
+static enum blocking rule_blocks_spread(const char *rule, struct sh_parse *parse)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf spread = NACRE_BUF(NACRE_BUF_LIMIT_MAX);
     enum blocking blocking = rule_blocks(rule, parse);
@@ -216,7 +217,7 @@ struct verdict {
     struct nacre_answer *answer;
 };
 
-static void judge_commands(struct verdict *verdict, const struct sh_parse *parse)
+static void judge_commands(struct verdict *verdict, struct sh_parse *parse)
 {
     const struct nacre_rules *rules = &verdict->policy->shell.blocked_commands;
 
@@ -302,7 +303,7 @@ static bool understand(struct sh_parse *parse, const struct nacre_command *comma
     for (struct sh_command *at = parse->commands; at; at = at->next)
         if (!nacre_sh_effects(parse, at))
             return false;
-    return nacre_sh_check_calls(parse);
+    return nacre_sh_check_calls(parse) && nacre_sh_flows_finish(parse);
 }
 
 static void fix_mode(const struct verdict *verdict, const char *mode)
@@ -337,15 +338,33 @@ static void fix_allowed(const struct verdict *verdict, const struct sh_parse *pa
         fix_mode(verdict, "deny");
 }
 
+/*
+ * A pattern is searched in the text as it is written, so one that names a path does not
+ * see a path of which a part is written as an expansion.
+ */
+static bool any_pattern_names_path(const struct nacre_policy *policy)
+{
+    for (size_t i = 0; i < policy->shell.blocked_patterns.count; i++) {
+        const char *text = policy->shell.blocked_patterns.items[i].text;
+
+        for (const char *at = strchr(text, '/'); at; at = strchr(at + 1, '/'))
+            if (at[1] && strchr(SH_NAME, at[1]))
+                return true;
+    }
+    return false;
+}
+
 /* Mode restricted, or what would be left to change if it were. */
 static enum nacre_status judge_restricted(struct verdict *verdict,
                                           const struct nacre_command *command,
                                           struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_sh_parse_clear) struct sh_parse parse = { 0 };
     const struct nacre_policy *policy = verdict->policy;
+    NACRE_AUTO(nacre_sh_parse_clear)
+    struct sh_parse parse = { .programs_written_out = any_pattern_names_path(policy) };
     bool understood = understand(&parse, command, verdict->text);
 
+    understood &= nacre_sh_flows_fit(&parse);
     if (parse.no_memory)
         return nacre_fail(err, NACRE_ERR_MEMORY, "no memory to judge a command");
     judge_commands(verdict, &parse);

@@ -1,6 +1,6 @@
 /*
- * Programs that have a command somewhere among their words: git behind its own options,
- * and launchers with more options than are known here.  Trusts nothing.
+ * Programs that have a command somewhere among their words, and more options than are
+ * known here.  Trusts nothing.
  */
 #include <string.h>
 
@@ -9,78 +9,7 @@
 
 #define LAUNCHER_WORDS_MAX 256
 
-/* ---- git ---- */
-
-/* Settings that name a command, or make one. */
-static bool is_git_setting(const struct sh_word *word, size_t from)
-{
-    static const char *const names[] = { "alias.",         "core.sshcommand",
-                                         "core.hookspath", "core.fsmonitor",
-                                         "core.editor",    "core.gitproxy",
-                                         "diff.external",  "sequence.editor" };
-
-    for (size_t i = 0; i < NACRE_COUNT(names); i++)
-        if (strncasecmp(word->text + from, names[i], strlen(names[i])) == 0)
-            return true;
-    return false;
-}
-
-/* -c NAME=VALUE, of which there may be several. */
-static bool check_git_settings(const struct sh_effect *effect, size_t end)
-{
-    for (size_t i = 1; i < end; i++) {
-        const struct sh_word *word = effect->words[i];
-        bool is_apart = nacre_sh_word_is(word, "-c") && i + 1 < end;
-        const struct sh_word *setting = is_apart ? effect->words[i + 1] : word;
-        size_t from = is_apart ? 0 : 2;
-
-        if (strncmp(word->text, "--config-env", 12) == 0)
-            return SH_CANT(effect, word, "what git sets by it only the shell knows");
-        if (strncmp(word->text, "-c", 2) != 0)
-            continue;
-        if (is_git_setting(setting, from))
-            return SH_CANT(effect, setting, "'%.40s' makes git run something",
-                           setting->text + from);
-        for (size_t k = from; k < setting->size && setting->text[k] != '='; k++)
-            if (setting->marks[k] >= NACRE_MARK_ANY)
-                return SH_CANT(effect, setting, "what git sets by it only the shell knows");
-        i += is_apart;
-    }
-    return true;
-}
-
-/* `git -C x push` and `git-push` are `git push` to a rule. */
-bool nacre_sh_run_git(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
-{
-    const char *slash = strrchr(effect->words[0]->text, '/');
-    const char *name = slash ? slash + 1 : effect->words[0]->text;
-    bool dashed = strncmp(name, "git-", 4) == 0;
-    const struct sh_word **words;
-    struct sh_scan scan = { .operand = 1 };
-    size_t count = 0;
-
-    if (!dashed && !nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count,
-                                  &scan))
-        return false;
-    if (!dashed && !check_git_settings(effect, scan.operand))
-        return false;
-    if (!dashed && scan.operand == 1)
-        return true;
-    words = nacre_sh_alloc(effect->parse, (effect->count + 2) * sizeof(*words));
-    if (!words)
-        return false;
-    words[count++] = nacre_sh_word_literal(effect->parse, "git", 3, effect->words[0]->at);
-    if (dashed)
-        words[count++] = nacre_sh_word_literal(effect->parse, name + 4, strlen(name + 4),
-                                               effect->words[0]->at);
-    if (!words[0] || !words[count - 1])
-        return false;
-    for (size_t i = scan.operand; i < effect->count; i++)
-        words[count++] = effect->words[i];
-    return nacre_sh_run_words(effect, words, count);
-}
-
-/* ---- launchers ---- */
+/* ---- behind subcommands and options ---- */
 
 static bool is_option(const struct sh_word *word)
 {
@@ -139,6 +68,11 @@ bool nacre_sh_run_among(const struct sh_effect *effect, const struct sh_wrapper 
     if (effect->count > LAUNCHER_WORDS_MAX)
         return SH_CANT(effect, effect->words[0], "%s is given too many words",
                        wrapper->name);
+    for (size_t i = from; i < effect->count && strncmp(wrapper->name, "mpi", 3) == 0; i++)
+        if (nacre_sh_word_is_listed(effect->words[i], ": --app -app --configfile"))
+            return SH_CANT(effect, effect->words[i], "%s is given several programs; give "
+                                                     "it one",
+                           wrapper->name);
     for (size_t i = from; i < effect->count && certain <= wrapper->operands; i++) {
         const struct sh_word *word = effect->words[i];
         const struct sh_word *text = text_at(effect, i);
@@ -159,4 +93,59 @@ bool nacre_sh_run_among(const struct sh_effect *effect, const struct sh_wrapper 
         certain += sure;
     }
     return true;
+}
+
+/* ---- the value of an option ---- */
+
+/* Is it --NAME, or -NAME as Go has it?  How much of the word that is; 0: it is not. */
+static size_t option_size(const struct sh_word *word, const char *names)
+{
+    size_t dashes = strspn(word->text, "-"), size = strcspn(word->text, "=");
+
+    if (dashes == 0 || dashes > 2)
+        return 0;
+    for (; *names; names += strspn(names, " ")) {
+        size_t length = strcspn(names, " ");
+
+        if (length == size - dashes && strncmp(word->text + dashes, names, length) == 0)
+            return size;
+        names += length;
+    }
+    return 0;
+}
+
+bool nacre_sh_run_named(const struct sh_effect *effect, const struct sh_wrapper *wrapper)
+{
+    for (size_t i = 1; i < effect->count; i++) {
+        const struct sh_word *word = effect->words[i], *text = NULL;
+        size_t size = option_size(word, wrapper->longs);
+
+        if (size == 0)
+            continue;
+        if (word->text[size] == '=')
+            text = nacre_sh_word_rest(effect->parse, word, size + 1);
+        else if (i + 1 < effect->count)
+            text = effect->words[i + 1];
+        else
+            return true;
+        if (!text || !nacre_sh_run_text(effect, text, false))
+            return false;
+    }
+    return true;
+}
+
+/* ---- every operand ---- */
+
+/* What is no option is a text, and so are these values. */
+bool nacre_sh_hyperfine_option(const struct sh_effect *effect, char letter,
+                               const struct sh_word *value)
+{
+    return (letter != '\0' && !strchr("spct", letter)) ||
+           nacre_sh_run_text(effect, value, false);
+}
+
+bool nacre_sh_concurrently_option(const struct sh_effect *effect, char letter,
+                                  const struct sh_word *value)
+{
+    return (letter != '\0' && letter != 'T') || nacre_sh_run_text(effect, value, false);
 }

@@ -26,6 +26,14 @@ struct sh_token {
 
 #define SH_HEREDOCS_MAX 16
 
+/* <(...) or >(...), which a command reads or writes as a pipeline does. */
+struct sh_process {
+    struct sh_range *range;
+    size_t at;
+    bool writes; /* >(...): the command does */
+    struct sh_process *next;
+};
+
 struct sh_cursor {
     struct sh_parse *parse;
     const char *text;
@@ -36,6 +44,7 @@ struct sh_cursor {
     struct sh_redirect *pending[SH_HEREDOCS_MAX];
     unsigned pending_count;
     unsigned pending_outside; /* of the text around a substitution */
+    struct sh_process *processes; /* of commands that are not read to their end */
     bool heredoc; /* the text is a here-document's body */
     bool pattern; /* in a regular expression of [[ ]]: parentheses belong to the word */
 };
@@ -123,10 +132,27 @@ bool nacre_sh_read_simple(struct sh_cursor *cursor, struct sh_simple *simple);
 
 /* ---- shell_compound.c ---- */
 bool nacre_sh_read_command(struct sh_cursor *cursor);
-/* Keeps the name of a function. */
-bool nacre_sh_function_add(struct sh_cursor *cursor, const struct sh_word *name);
 /* Behind NAME "(", or without it behind "function NAME". */
-bool nacre_sh_read_function_body(struct sh_cursor *cursor, bool paren);
+bool nacre_sh_read_function_body(struct sh_cursor *cursor, const struct sh_word *name,
+                                 bool paren);
+
+/* ---- shell_flow.c ---- */
+/* One more stage behind *end; fails without ranges, as when memory was short for them. */
+bool nacre_sh_stage_add(struct sh_parse *parse, struct sh_stage ***end,
+                        struct sh_range *ranges);
+/* Keeps them, unless it is one alone. */
+bool nacre_sh_pipeline_add(struct sh_parse *parse, struct sh_stage *stages);
+/* What was read since `before` is the body of a function. */
+bool nacre_sh_function_add(struct sh_parse *parse, const struct sh_word *name,
+                           struct sh_command *before);
+/* What was read since `before` is a <(...) or >(...) at `at`. */
+bool nacre_sh_process_add(struct sh_cursor *cursor, size_t at, bool writes,
+                          struct sh_command *before);
+/* A command was read from `at` on; it takes the processes in its words. */
+bool nacre_sh_processes_join(struct sh_cursor *cursor, size_t at,
+                             struct sh_command *before);
+/* What was read since `before` may read from all other commands and write to them. */
+bool nacre_sh_coproc_add(struct sh_parse *parse, struct sh_command *before);
 
 /* ---- shell_parse.c ---- */
 /* Commands up to the end, a ")" or a word that closes; *ret_some: was there any? */

@@ -8,6 +8,7 @@
 #include "shell_wrappers.h"
 
 struct scanning {
+    const struct sh_effect *effect;
     struct sh_parse *parse;
     const struct sh_wrapper *wrapper;
     const struct sh_word *const *words;
@@ -21,6 +22,14 @@ static bool unknown(const struct scanning *scanning, const char *option)
                             "what %s starts can't be told: its option '%.40s' is not "
                             "known here",
                             scanning->wrapper->name, option);
+}
+
+static bool tell(const struct scanning *scanning, unsigned char letter,
+                 const struct sh_word *word)
+{
+    const struct sh_wrapper *wrapper = scanning->wrapper;
+
+    return !wrapper->option || wrapper->option(scanning->effect, (char)letter, word);
 }
 
 /* The word behind an option is its value. */
@@ -37,27 +46,19 @@ static bool take_value(struct scanning *scanning, unsigned char letter)
                                 "words; put it in double quotes",
                                 scanning->wrapper->name, value->text);
     scanning->scan->value[letter] = value;
-    return true;
+    return tell(scanning, letter, value);
 }
 
 /* The rest of the word itself, from `from` on. */
 static bool keep_rest(struct scanning *scanning, size_t from, unsigned char letter)
 {
-    const struct sh_word *word = scanning->words[scanning->at];
-    struct sh_word *rest = nacre_sh_alloc(scanning->parse, sizeof(*rest));
+    const struct sh_word *rest =
+        nacre_sh_word_rest(scanning->parse, scanning->words[scanning->at], from);
 
     if (!rest)
         return false;
-    *rest = (struct sh_word){ .text = word->text + from,
-                              .marks = word->marks + from,
-                              .size = word->size - from,
-                              .at = word->at,
-                              .literal = true,
-                              .hides = word->hides };
-    for (size_t i = 0; i < rest->size; i++)
-        rest->literal &= rest->marks[i] < NACRE_MARK_ANY;
     scanning->scan->value[letter] = rest;
-    return true;
+    return tell(scanning, letter, rest);
 }
 
 static bool read_long(struct scanning *scanning)
@@ -114,11 +115,23 @@ static bool is_plain_start(const struct sh_word *word)
     return word->size > 0 && word->marks[0] < NACRE_MARK_ANY;
 }
 
-bool nacre_sh_scan(struct sh_parse *parse, const struct sh_wrapper *wrapper,
-                   const struct sh_word *const *words, size_t count,
+/* Behind "--" all words are operands. */
+static bool tell_operands(const struct scanning *scanning)
+{
+    for (size_t i = scanning->at; i < scanning->count; i++)
+        if (!tell(scanning, '\0', scanning->words[i]))
+            return false;
+    return true;
+}
+
+bool nacre_sh_scan(const struct sh_effect *effect, const struct sh_wrapper *wrapper,
                    struct sh_scan *ret_scan)
 {
-    struct scanning scanning = { .parse = parse,
+    struct sh_parse *parse = effect->parse;
+    const struct sh_word *const *words = effect->words;
+    size_t count = effect->count;
+    struct scanning scanning = { .effect = effect,
+                                 .parse = parse,
                                  .wrapper = wrapper,
                                  .words = words,
                                  .count = count,
@@ -130,6 +143,8 @@ bool nacre_sh_scan(struct sh_parse *parse, const struct sh_wrapper *wrapper,
 
         if (nacre_sh_word_is(word, "--")) {
             scanning.at++;
+            if (wrapper->permutes && !tell_operands(&scanning))
+                return false;
             break;
         }
         if (is_plain_start(word) && word->text[0] == '-' && word->size > 1) {
@@ -140,10 +155,13 @@ bool nacre_sh_scan(struct sh_parse *parse, const struct sh_wrapper *wrapper,
                                         wrapper->name, word->text);
             if (word->text[1] == '-' ? !read_long(&scanning) : !read_shorts(&scanning))
                 return false;
-        } else if (wrapper->permutes && ret_scan->operand == 0) {
-            ret_scan->operand = scanning.at;
         } else if (!wrapper->permutes) {
             break;
+        } else {
+            if (ret_scan->operand == 0)
+                ret_scan->operand = scanning.at;
+            if (!tell(&scanning, '\0', word))
+                return false;
         }
     }
     if (!wrapper->permutes)

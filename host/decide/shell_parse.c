@@ -79,6 +79,7 @@ struct sh_command *nacre_sh_command_add(struct sh_parse *parse,
     *command = (struct sh_command){ .words = words,
                                     .count = count,
                                     .at = where->at,
+                                    .number = ++parse->command_count,
                                     .depth = where->depth,
                                     .bash = where->bash };
     if (parse->last_command)
@@ -89,30 +90,16 @@ struct sh_command *nacre_sh_command_add(struct sh_parse *parse,
     return command;
 }
 
-static bool stage_add(struct sh_cursor *cursor, struct sh_stage ***end,
-                      const struct sh_command *before)
-{
-    struct sh_stage *stage = nacre_sh_alloc(cursor->parse, sizeof(*stage));
-
-    if (!stage)
-        return false;
-    stage->before = before;
-    stage->last = cursor->parse->last_command;
-    **end = stage;
-    *end = &stage->next;
-    return true;
-}
-
 /* ---- the grammar ---- */
 
 static bool read_pipeline(struct sh_cursor *cursor)
 {
-    struct sh_pipeline pipeline = { 0 }, *kept;
-    struct sh_stage **end = &pipeline.stages;
+    struct sh_stage *stages = NULL, **end = &stages;
+    struct sh_parse *parse = cursor->parse;
     struct sh_token *token;
 
     for (;;) {
-        const struct sh_command *before = cursor->parse->last_command;
+        struct sh_command *before = parse->last_command;
 
         if (!nacre_sh_token_peek(cursor, &token))
             return false;
@@ -120,7 +107,8 @@ static bool read_pipeline(struct sh_cursor *cursor)
             nacre_sh_token_take(cursor);
             continue;
         }
-        if (!nacre_sh_read_command(cursor) || !stage_add(cursor, &end, before) ||
+        if (!nacre_sh_read_command(cursor) ||
+            !nacre_sh_stage_add(parse, &end, nacre_sh_range_add(parse, before)) ||
             !nacre_sh_token_peek(cursor, &token))
             return false;
         if (!nacre_sh_token_is(token, "|") && !nacre_sh_token_is(token, "|&"))
@@ -129,15 +117,7 @@ static bool read_pipeline(struct sh_cursor *cursor)
         if (!nacre_sh_skip_newlines(cursor, &token))
             return false;
     }
-    if (!pipeline.stages->next)
-        return true;
-    kept = nacre_sh_alloc(cursor->parse, sizeof(*kept));
-    if (!kept)
-        return false;
-    *kept = pipeline;
-    kept->next = cursor->parse->pipelines;
-    cursor->parse->pipelines = kept;
-    return true;
+    return nacre_sh_pipeline_add(parse, stages);
 }
 
 static bool ends_list(const struct sh_token *token)

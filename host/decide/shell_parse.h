@@ -19,6 +19,7 @@
 #define SH_BYTES_MAX ((size_t)32 << 10) /* as long as a pattern's subject */
 #define SH_DEPTH_MAX 40
 #define SH_WORK_MAX (16 * SH_BYTES_MAX) /* texts within texts, together */
+#define SH_FLOW_MAX (16 * SH_BYTES_MAX) /* the commands of all stages, together */
 
 /* What the name of a variable is made of. */
 #define SH_NAME_START "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -54,21 +55,37 @@ struct sh_form {
     struct sh_form *next;
 };
 
+/* The commands after `before` (NULL: from the first one) up to `last` (NULL: none). */
+struct sh_range {
+    struct sh_command *before, *last;
+    size_t visit; /* of the first of a list: in which it was walked last */
+    struct sh_range *next;
+};
+
+/* Commands that another one starts: a text it is given, the bodies of a function. */
+struct sh_started {
+    struct sh_range *ranges;
+    struct sh_started *next;
+};
+
 struct sh_command {
     const struct sh_word *const *words;
     size_t count;
     const struct sh_word *assignments;
     const struct sh_redirect *redirects;
-    struct sh_form *forms; /* made by nacre_sh_effects() */
+    struct sh_form *forms;      /* made by nacre_sh_effects() */
+    struct sh_started *started; /* the same, and by nacre_sh_check_calls() */
     size_t at;
+    size_t number; /* they are counted from 1 */
     unsigned depth;
     bool bash; /* the shell that reads it has bash's grammar; else it is any sh */
+    size_t visit;              /* in which it was queued last */
+    struct sh_command *queued; /* the next one of that visit */
     struct sh_command *next;
 };
 
-/* The commands after `before` (NULL: from the first one) up to `last`. */
 struct sh_stage {
-    const struct sh_command *before, *last;
+    struct sh_range *ranges;
     struct sh_stage *next;
 };
 
@@ -83,9 +100,10 @@ struct sh_source {
     struct sh_source *next;
 };
 
-/* A function that is defined somewhere in the texts. */
+/* A function that is defined somewhere in the texts, perhaps more than once. */
 struct sh_function {
     const char *name;
+    struct sh_range *bodies;
     struct sh_function *next;
 };
 
@@ -93,11 +111,16 @@ struct sh_chunk;
 
 struct sh_parse {
     struct sh_command *commands, *last_command;
+    size_t command_count;
     struct sh_pipeline *pipelines;
     struct sh_source *sources;
     struct sh_function *functions;
+    struct sh_range *writers, *readers; /* all <(...), all >(...) */
+    struct sh_range *coprocs;
     struct sh_chunk *chunks;
     size_t work;
+    size_t visits;
+    bool programs_written_out; /* the whole path of each has to be */
     bool no_memory;
     char problem[224];
     size_t problem_at; /* byte of the outermost text that it can be blamed on */
@@ -128,6 +151,12 @@ struct sh_word *nacre_sh_word_literal(struct sh_parse *parse, const char *text,
                                       size_t size, size_t at);
 struct sh_word *nacre_sh_word_unknown(struct sh_parse *parse, const char *text,
                                       enum nacre_mark mark, size_t at);
+/* What is behind the first `from` bytes of a word. */
+struct sh_word *nacre_sh_word_rest(struct sh_parse *parse, const struct sh_word *word,
+                                   size_t from);
+/* Of a path that only the shell knows the last part, if that is written out: tool in
+ * "$dir/tool" or ~/bin/tool.  NULL: it is written out as a whole, or can't be told. */
+const char *nacre_sh_program_name(const struct sh_word *word);
 /* Always one word: neither split nor globbed nor left out. */
 bool nacre_sh_word_is_one(const struct sh_word *word);
 /* Holds what an arithmetic or prompt expansion would still run, or would set. */
@@ -143,6 +172,15 @@ bool nacre_sh_arithmetic_is_known(const char *text, size_t size);
 
 /* Is its value a program's command line, which can be judged where it is written out? */
 bool nacre_sh_variable_is_tool(const char *assignment);
+
+/* The commands since `before`, as a list of one. */
+struct sh_range *nacre_sh_range_add(struct sh_parse *parse, struct sh_command *before);
+/* `command` starts these; fails without any, as when memory was short for them. */
+bool nacre_sh_started_add(struct sh_parse *parse, struct sh_command *command,
+                          struct sh_range *ranges);
+/* NULL: there is none of this name. */
+struct sh_function *nacre_sh_function_find(const struct sh_parse *parse,
+                                           const struct sh_word *name);
 
 /* Adds a simple command; `words` lie in the arena. */
 struct sh_command *nacre_sh_command_add(struct sh_parse *parse,
@@ -160,5 +198,14 @@ bool nacre_sh_effects(struct sh_parse *parse, struct sh_command *command);
  * for one may be defined after the words that call it.
  */
 bool nacre_sh_check_calls(struct sh_parse *parse);
+/* Pipelines that only all commands together make; called last. */
+bool nacre_sh_flows_finish(struct sh_parse *parse);
+/* A function that many pipelines call is read once for each of them by every rule.  Where
+ * that is too much, it is a problem and all pipelines are dropped. */
+bool nacre_sh_flows_fit(struct sh_parse *parse);
+/* The commands of a stage and all that they start, each once, linked by `queued`; they
+ * are so until the next call. */
+struct sh_command *nacre_sh_stage_commands(struct sh_parse *parse,
+                                           const struct sh_stage *stage);
 
 #endif

@@ -153,8 +153,7 @@ bool nacre_sh_read_simple(struct sh_cursor *cursor, struct sh_simple *simple)
             if (!simple->words->literal)
                 return nacre_sh_unexpected(cursor, token);
             nacre_sh_token_take(cursor);
-            return nacre_sh_function_add(cursor, simple->words) &&
-                   nacre_sh_read_function_body(cursor, true);
+            return nacre_sh_read_function_body(cursor, simple->words, true);
         } else {
             break;
         }

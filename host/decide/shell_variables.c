@@ -41,6 +41,21 @@ static bool run_tool(const struct sh_effect *effect, const struct sh_word *word,
     return command && nacre_sh_run_text(effect, command, false);
 }
 
+/*
+ * What Python and Node find there runs unjudged, as do the files that they are given; so
+ * to refuse it would cost much and gain nothing.  A request may not set them: nobody sees
+ * there which program it is for.
+ */
+static bool is_code_path(const char *text, size_t name_size)
+{
+    static const char *const names[] = { "PYTHONPATH", "NODE_PATH" };
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (strlen(names[i]) == name_size && memcmp(text, names[i], name_size) == 0)
+            return true;
+    return false;
+}
+
 bool nacre_sh_check_name(const struct sh_effect *effect, const struct sh_word *word,
                          size_t name_size, size_t value_at)
 {
@@ -64,7 +79,7 @@ bool nacre_sh_check_name(const struct sh_effect *effect, const struct sh_word *w
     reason = nacre_shell_environment_denied(text);
     if (reason && value_at > 0 && word->literal && nacre_sh_variable_is_tool(text))
         return run_tool(effect, word, text + name_size + 1);
-    if (reason)
+    if (reason && !is_code_path(text, name_size))
         return SH_CANT(effect, word, "it sets %.*s, which %s", (int)name_size, text,
                        reason);
     rest.text += name_size;
@@ -98,8 +113,7 @@ bool nacre_sh_run_assign(const struct sh_effect *effect, const struct sh_wrapper
     struct sh_scan scan = { .operand = 1 };
     size_t end = effect->count;
 
-    if (wrapper->shorts &&
-        !nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+    if (wrapper->shorts && !nacre_sh_scan(effect, wrapper, &scan))
         return false;
     if (scan.value['a'] && !nacre_sh_check_variable(effect, scan.value['a']))
         return false;
@@ -126,7 +140,7 @@ bool nacre_sh_run_wait(const struct sh_effect *effect, const struct sh_wrapper *
 {
     struct sh_scan scan;
 
-    if (!nacre_sh_scan(effect->parse, wrapper, effect->words, effect->count, &scan))
+    if (!nacre_sh_scan(effect, wrapper, &scan))
         return false;
     return !scan.value['p'] || nacre_sh_check_variable(effect, scan.value['p']);
 }
@@ -218,14 +232,6 @@ static bool check_redirects(const struct sh_effect *effect, bool documents)
     return true;
 }
 
-static bool is_function(const struct sh_parse *parse, const struct sh_word *word)
-{
-    for (const struct sh_function *at = parse->functions; at; at = at->next)
-        if (nacre_sh_word_is(word, at->name))
-            return true;
-    return false;
-}
-
 /* For `read` alone, a builtin that splits what it reads and runs nothing: every shell takes
  * it back then.  Of a function with that name it would be true for its whole body. */
 static bool is_for_read(const struct sh_effect *effect, const struct sh_word *assignment)
@@ -235,7 +241,7 @@ static bool is_for_read(const struct sh_effect *effect, const struct sh_word *as
     return assignment->name_size == 3 && memcmp(assignment->text, "IFS", 3) == 0 &&
            assignment->text[3] == '=' && command->count > 0 &&
            nacre_sh_word_is_listed(command->words[0], "read mapfile readarray") &&
-           !is_function(effect->parse, command->words[0]);
+           !nacre_sh_function_find(effect->parse, command->words[0]);
 }
 
 bool nacre_sh_check_values(const struct sh_effect *effect)
@@ -263,8 +269,12 @@ bool nacre_sh_check_calls(struct sh_parse *parse)
                                               .words = form->words,
                                               .count = form->count };
 
-            if (is_function(parse, form->words[0]) &&
-                (!nacre_sh_none_hides(&effect, 1) || !check_redirects(&effect, true)))
+            const struct sh_function *function =
+                nacre_sh_function_find(parse, form->words[0]);
+
+            if (function && (!nacre_sh_none_hides(&effect, 1) ||
+                             !check_redirects(&effect, true) ||
+                             !nacre_sh_started_add(parse, at, function->bodies)))
                 return false;
         }
     return true;

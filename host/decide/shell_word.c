@@ -222,6 +222,38 @@ struct sh_word *nacre_sh_word_unknown(struct sh_parse *parse, const char *text,
     return marked_word(parse, text, strlen(text), mark, at);
 }
 
+struct sh_word *nacre_sh_word_rest(struct sh_parse *parse, const struct sh_word *word,
+                                   size_t from)
+{
+    struct sh_word *rest = nacre_sh_alloc(parse, sizeof(*rest));
+
+    if (!rest)
+        return NULL;
+    *rest = (struct sh_word){ .text = word->text + from,
+                              .marks = word->marks + from,
+                              .size = word->size - from,
+                              .at = word->at,
+                              .literal = true,
+                              .hides = word->hides };
+    for (size_t i = 0; i < rest->size; i++)
+        rest->literal &= rest->marks[i] < NACRE_MARK_ANY;
+    return rest;
+}
+
+const char *nacre_sh_program_name(const struct sh_word *word)
+{
+    const char *slash = strrchr(word->text, '/');
+
+    if (word->literal || !slash || !nacre_sh_word_is_one(word))
+        return NULL;
+    for (const char *at = slash; *at; at++)
+        if (word->marks[at - word->text] >= NACRE_MARK_ANY)
+            return NULL;
+    slash++;
+    return *slash == '\0' || strcmp(slash, ".") == 0 || strcmp(slash, "..") == 0 ? NULL
+                                                                                : slash;
+}
+
 bool nacre_sh_word_is_one(const struct sh_word *word)
 {
     for (size_t i = 0; i < word->size; i++)
@@ -328,8 +360,13 @@ bool nacre_sh_read_double(struct sh_cursor *cursor, struct sh_build *build, char
 
 static bool read_process(struct sh_cursor *cursor, struct sh_build *build)
 {
+    struct sh_command *before = cursor->parse->last_command;
+    bool writes = cursor->text[cursor->at] == '>';
+    size_t start = cursor->at;
+
     cursor->at += 2;
     return nacre_sh_read_nested(cursor, true) &&
+           nacre_sh_process_add(cursor, start, writes, before) &&
            nacre_sh_build_add(cursor, build, "<(...)", 6, NACRE_MARK_ANY);
 }
 

@@ -14,6 +14,14 @@
         .starts_shell = true                                                             \
     }
 
+/* What could be judged instead. */
+#define BACKGROUND                                                                       \
+    "give the command by itself, with & behind it if it is to go on; that can be judged"
+#define LOOP "give the command to xargs, or write a loop; these can be judged"
+#define TRACED                                                                           \
+    "run the program by itself, or under strace or valgrind; these can be judged"
+#define SHELLS "give the text to sh -c or bash -c, which can be judged"
+
 static const struct sh_wrapper wrappers[] = {
     /* shells */
     { ROW("sh", SHELL) },
@@ -205,6 +213,8 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("s6-setuidgid", RUN), .operands = 1 },
     { ROW("tini-static", RUN), .shorts = "svwge:p:" },
     { ROW("catatonit", RUN), .shorts = "gLPVhp" },
+    { ROW("nocache", RUN), .shorts = "n:" },
+    { ROW("sshpass", RUN), .shorts = "f:d:p:P:e::vVh" },
     { ROW("git", GIT), .shorts = "C:c:pPhv",
       .longs = "git-dir= work-tree= namespace= config-env= super-prefix= attr-source= "
                "list-cmds? exec-path html-path man-path info-path paginate no-pager bare "
@@ -223,6 +233,8 @@ static const struct sh_wrapper wrappers[] = {
                "delimiter= eof? replace?i max-lines? max-args= max-procs= max-chars= "
                "process-slot-var= show-limits" },
     { ROW("find", FIND) },
+    { ROW("fd", FD) },
+    { ROW("fdfind", FD) },
     /* programs that have a command somewhere */
     { ROW("npx", AMONG) },
     { ROW("bunx", AMONG) },
@@ -241,6 +253,8 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("conda", AMONG), .longs = "run" },
     { ROW("mamba", AMONG), .longs = "run" },
     { ROW("micromamba", AMONG), .longs = "run" },
+    { ROW("pixi", AMONG), .longs = "run exec x" },
+    { ROW("tox", AMONG), .longs = "exec" },
     { ROW("bundle", AMONG), .longs = "exec" },
     { ROW("rbenv", AMONG), .longs = "exec" },
     { ROW("pyenv", AMONG), .longs = "exec" },
@@ -252,11 +266,20 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("xvfb-run", AMONG) },
     { ROW("rlwrap", AMONG) },
     { ROW("numactl", AMONG) },
+    { ROW("mpirun", AMONG) },
+    { ROW("mpiexec", AMONG) },
+    { ROW("orterun", AMONG) },
+    { ROW("srun", AMONG) },
     { ROW("perf", AMONG), .longs = "stat record trace mem c2c lock kmem" },
     { ROW("docker", AMONG), .longs = "run exec create", .operands = 1 },
     { ROW("podman", AMONG), .longs = "run exec create", .operands = 1 },
     { ROW("nerdctl", AMONG), .longs = "run exec create", .operands = 1 },
-    { ROW("kubectl", AMONG), .longs = "run exec", .operands = 1 },
+    { ROW("docker-compose", AMONG), .longs = "run exec", .operands = 1 },
+    { ROW("podman-compose", AMONG), .longs = "run exec", .operands = 1 },
+    { ROW("kubectl", AMONG), .longs = "run exec debug", .operands = 1 },
+    { ROW("oc", AMONG), .longs = "run exec debug rsh", .operands = 1 },
+    { ROW("crictl", AMONG), .longs = "exec", .operands = 1 },
+    { ROW("lxc", AMONG), .longs = "exec", .operands = 1 },
     { ROW("ip", AMONG), .longs = "exec", .operands = 1 },
     { ROW("nix-shell", AMONG) },
     { ROW("nix", AMONG), .longs = "develop shell", .operands = 1 },
@@ -282,52 +305,71 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("watch", JOIN), .shorts = "bcCdegptwrxn:q:",
       .longs = "beep color no-color differences? errexit chgexit interval= precise "
                "equexit= no-rerun no-title no-wrap exec" },
-    { ROW("ssh", JOIN),
-      .shorts = "46AaCfGgKkMNnqsTtVvXxYyb:c:D:E:e:i:J:L:l:m:O:p:Q:R:S:W:w:B:",
-      .operands = 1, .starts_shell = true },
+    { ROW("hyperfine", OPTIONS), .shorts = "iNw:m:M:r:u:n:s:p:c:", .permutes = true,
+      .longs = "warmup= min-runs= max-runs= runs= setup=t prepare=t conclude=t cleanup=t "
+               "ignore-failure style= sort= time-unit= export-json= export-csv= "
+               "export-markdown= export-asciidoc= export-orgmode= show-output output= "
+               "input= command-name= reference=t shell=t",
+      .option = nacre_sh_hyperfine_option },
+    { ROW("concurrently", OPTIONS), .shorts = "krgin:c:p:l:t:s:m:", .permutes = true,
+      .longs = "names= prefix-colors= prefix= prefix-length= timestamp-format= success= "
+               "max-processes= kill-others kill-others-on-fail kill-signal= raw group "
+               "no-color hide= handle-input default-input-target= restart-tries= "
+               "restart-after= timings name-separator= teardown=T",
+      .option = nacre_sh_concurrently_option },
+    { ROW("nodemon", NAMED), .longs = "exec x" },
+    { ROW("go", NAMED), .longs = "exec toolexec vettool" },
+    { ROW("ssh", SSH), .option = nacre_sh_ssh_option,
+      .shorts = "46AaCfGgKkMNnqsTtVvXxYyb:c:D:E:e:i:J:L:l:m:O:o:p:Q:R:S:W:w:B:" },
+    { ROW("scp", OPTIONS), .permutes = true, .option = nacre_sh_scp_option,
+      .shorts = "346ABCOpqRrTvc:D:i:J:l:o:P:S:X:" },
+    { ROW("sftp", OPTIONS), .permutes = true, .option = nacre_sh_scp_option,
+      .shorts = "46AaCfNpqrvB:b:c:D:i:J:l:o:P:R:S:s:X:" },
+    { ROW("rsync", RSYNC) },
     /* programs whose command is written in a language or a file of theirs */
-    { ROW("parallel", REFUSE) },
-    { ROW("at", REFUSE) },
-    { ROW("batch", REFUSE) },
-    { ROW("crontab", REFUSE) },
+    { ROW("parallel", REFUSE), .instead = LOOP },
+    { ROW("at", REFUSE), .instead = BACKGROUND },
+    { ROW("batch", REFUSE), .instead = BACKGROUND },
+    { ROW("crontab", LIST), .shorts = "lu:",
+      .instead = "crontab -l can be judged, for it only lists" },
     { ROW("chpst", REFUSE) },
     { ROW("envdir", REFUSE) },
     { ROW("softlimit", REFUSE) },
     { ROW("expect", REFUSE) },
-    { ROW("screen", REFUSE) },
-    { ROW("tmux", REFUSE) },
-    { ROW("dtach", REFUSE) },
-    { ROW("systemd-run", REFUSE) },
-    { ROW("start-stop-daemon", REFUSE) },
+    { ROW("screen", REFUSE), .instead = BACKGROUND },
+    { ROW("tmux", REFUSE), .instead = BACKGROUND },
+    { ROW("dtach", REFUSE), .instead = BACKGROUND },
+    { ROW("systemd-run", REFUSE), .instead = BACKGROUND },
+    { ROW("start-stop-daemon", REFUSE), .instead = BACKGROUND },
     { ROW("capsh", REFUSE) },
     { ROW("setarch", REFUSE) },
     { ROW("runcon", REFUSE) },
-    { ROW("ltrace", REFUSE) },
-    { ROW("gdb", REFUSE) },
+    { ROW("ltrace", REFUSE), .instead = TRACED },
+    { ROW("gdb", REFUSE), .instead = TRACED },
     { ROW("bwrap", REFUSE) },
     { ROW("firejail", REFUSE) },
     { ROW("newgrp", REFUSE) },
     { ROW("login", REFUSE) },
-    { ROW("csh", REFUSE) },
-    { ROW("tcsh", REFUSE) },
-    { ROW("fish", REFUSE) },
-    { ROW("pwsh", REFUSE) },
-    { ROW("nu", REFUSE) },
-    { ROW("xonsh", REFUSE) },
-    { ROW("elvish", REFUSE) },
-    { ROW("rc", REFUSE) },
-    { ROW("sash", REFUSE) },
-    { ROW("osh", REFUSE) },
-    { ROW("ysh", REFUSE) },
-    { ROW("murex", REFUSE) },
-    { ROW("execlineb", REFUSE) },
+    { ROW("csh", REFUSE), .instead = SHELLS },
+    { ROW("tcsh", REFUSE), .instead = SHELLS },
+    { ROW("fish", REFUSE), .instead = SHELLS },
+    { ROW("pwsh", REFUSE), .instead = SHELLS },
+    { ROW("nu", REFUSE), .instead = SHELLS },
+    { ROW("xonsh", REFUSE), .instead = SHELLS },
+    { ROW("elvish", REFUSE), .instead = SHELLS },
+    { ROW("rc", REFUSE), .instead = SHELLS },
+    { ROW("sash", REFUSE), .instead = SHELLS },
+    { ROW("osh", REFUSE), .instead = SHELLS },
+    { ROW("ysh", REFUSE), .instead = SHELLS },
+    { ROW("murex", REFUSE), .instead = SHELLS },
+    { ROW("execlineb", REFUSE), .instead = SHELLS },
     { ROW("coreutils", REFUSE) },
-    { ROW("sem", REFUSE) },
-    { ROW("xe", REFUSE) },
-    { ROW("tsp", REFUSE) },
-    { ROW("nq", REFUSE) },
-    { ROW("entr", REFUSE) },
-    { ROW("watchexec", REFUSE) },
+    { ROW("sem", REFUSE), .instead = LOOP },
+    { ROW("xe", REFUSE), .instead = LOOP },
+    { ROW("tsp", REFUSE), .instead = BACKGROUND },
+    { ROW("nq", REFUSE), .instead = BACKGROUND },
+    { ROW("entr", REFUSE), .instead = LOOP },
+    { ROW("watchexec", REFUSE), .instead = LOOP },
     { ROW("pee", REFUSE) },
     { ROW("mispipe", REFUSE) },
     { ROW("lckdo", REFUSE) },
@@ -336,8 +378,8 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("timelimit", REFUSE) },
     { ROW("cpulimit", REFUSE) },
     { ROW("schedtool", REFUSE) },
-    { ROW("daemonize", REFUSE) },
-    { ROW("run0", REFUSE) },
+    { ROW("daemonize", REFUSE), .instead = BACKGROUND },
+    { ROW("run0", REFUSE), .instead = BACKGROUND },
     { ROW("systemd-nspawn", REFUSE) },
     { ROW("machinectl", REFUSE) },
     { ROW("lxc-attach", REFUSE) },
@@ -346,16 +388,16 @@ static const struct sh_wrapper wrappers[] = {
     { ROW("proot", REFUSE) },
     { ROW("aa-exec", REFUSE) },
     { ROW("scriptlive", REFUSE) },
-    { ROW("abduco", REFUSE) },
-    { ROW("openvt", REFUSE) },
-    { ROW("xterm", REFUSE) },
-    { ROW("x-terminal-emulator", REFUSE) },
+    { ROW("abduco", REFUSE), .instead = BACKGROUND },
+    { ROW("openvt", REFUSE), .instead = BACKGROUND },
+    { ROW("xterm", REFUSE), .instead = BACKGROUND },
+    { ROW("x-terminal-emulator", REFUSE), .instead = BACKGROUND },
     { ROW("xinit", REFUSE) },
-    { ROW("rr", REFUSE) },
-    { ROW("lldb", REFUSE) },
-    { ROW("sotruss", REFUSE) },
-    { ROW("heaptrack", REFUSE) },
-    { ROW("bpftrace", REFUSE) },
+    { ROW("rr", REFUSE), .instead = TRACED },
+    { ROW("lldb", REFUSE), .instead = TRACED },
+    { ROW("sotruss", REFUSE), .instead = TRACED },
+    { ROW("heaptrack", REFUSE), .instead = TRACED },
+    { ROW("bpftrace", REFUSE), .instead = TRACED },
     { ROW("tcpsvd", REFUSE) },
     { ROW("udpsvd", REFUSE) },
     { ROW("inetd", REFUSE) },
@@ -384,9 +426,38 @@ static bool is_loader(const char *name)
            strncmp(name, "libc.musl", 9) == 0;
 }
 
+/* gtimeout: a program of GNU's where others have its name. */
+static bool is_gnu(const char *name)
+{
+    static const char *const names[] = { "genv",    "gnice",   "gnohup",   "gstdbuf",
+                                         "gchroot", "gruncon", "gtimeout", "gtime",
+                                         "gxargs",  "gfind",   "gprintf",  "gtest" };
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* qemu-aarch64, qemu-arm-static: they run a program of another machine. */
+static bool is_emulator(const char *name)
+{
+    static const char *const others[] = { "system-", "img",    "io",     "nbd",
+                                          "storage", "ga",     "edid",   "keymap",
+                                          "pr-",     "bridge", "vhost-", "vmsr" };
+
+    if (strncmp(name, "qemu-", 5) != 0)
+        return false;
+    for (size_t i = 0; i < NACRE_COUNT(others); i++)
+        if (strncmp(name + 5, others[i], strlen(others[i])) == 0)
+            return false;
+    return true;
+}
+
 const struct sh_wrapper *nacre_sh_wrapper_find(const char *name)
 {
     static const struct sh_wrapper loader = { ROW("the loader", REFUSE) };
+    static const struct sh_wrapper emulator = { ROW("qemu", AMONG) };
     const struct sh_wrapper *found = find_exactly(name, strlen(name));
     size_t size = strlen(name);
 
@@ -394,6 +465,10 @@ const struct sh_wrapper *nacre_sh_wrapper_find(const char *name)
         return found;
     if (is_loader(name))
         return &loader;
+    if (is_emulator(name))
+        return &emulator;
+    if (is_gnu(name))
+        return find_exactly(name + 1, size - 1);
     if (strncmp(name, "git-", 4) == 0)
         return find_exactly("git", 3);
     while (size > 0 && strchr("0123456789.-", name[size - 1]))

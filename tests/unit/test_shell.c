@@ -97,6 +97,22 @@ static const struct {
       "'ls; sh -c \"ls; $x\"' is denied: " CANT "sh is given a text that only the shell "
       "knows; write it out in single quotes (byte 11)",
       "p.yaml:9:13: change 'restricted' to 'full'" },
+    { RESTRICTED, "tmux new ls", false, "capabilities.shell.mode", 9,
+      "'tmux new ls' is denied: " CANT "what tmux starts can't be told; give the command "
+      "by itself, with & behind it if it is to go on; that can be judged (byte 1)",
+      "p.yaml:9:13: change 'restricted' to 'full'" },
+    { RESTRICTED, "parallel ls", false, "capabilities.shell.mode", 9,
+      "'parallel ls' is denied: " CANT "what parallel starts can't be told; give the "
+      "command to xargs, or write a loop; these can be judged (byte 1)",
+      "p.yaml:9:13: change 'restricted' to 'full'" },
+    { RESTRICTED, "gdb -batch ./a.out", false, "capabilities.shell.mode", 9,
+      "'gdb -batch ./a.out' is denied: " CANT "what gdb starts can't be told; run the "
+      "program by itself, or under strace or valgrind; these can be judged (byte 1)",
+      "p.yaml:9:13: change 'restricted' to 'full'" },
+    { RESTRICTED, "git -c a.b=c log", false, "capabilities.shell.mode", 9,
+      "'git -c a.b=c log' is denied: " CANT "git's setting 'a.b=c' may name a program, "
+      "and which can't be told; leave it out (byte 8)",
+      "p.yaml:9:13: change 'restricted' to 'full'" },
     { RESTRICTED, "ls \"\n\"; \n\x1b", true, "capabilities.shell.mode", 9,
       "'ls \"\\x0a\"; \\x0a\\x1b' is allowed: mode is restricted and nothing blocks it",
       "add under spec.capabilities.shell.blocked_commands: - \"ls \\x0a\"" },
@@ -269,6 +285,38 @@ static void deep_nesting_is_denied(void **state)
     assert_true(judge_text(policy, "echo $(echo $(echo $(echo $(ls))))").allowed);
 }
 
+/* Each takes minutes where every stage may be as long as the text. */
+static void pipelines_that_call_much_are_denied(void **state)
+{
+    static const struct {
+        const char *body, *call;
+    } hostile[] = {
+        { "p q r;", "f|" },
+        { "f;f;f;", "f|" },
+        { "eval p q;", "f|" },
+        { "f|", "f|" },
+        { "x <(f);", "f|" },
+        { "coproc f;", "f|" },
+        { "f()(x);", "f|" },
+        { "x <long-long-long-long-long-long-name;", "f|" },
+    };
+    static char text[TEXT_MAX + 2], half[TEXT_MAX / 2 + 1];
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(RESTRICTED);
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(hostile); i++) {
+        size_t used = (size_t)snprintf(text, sizeof(text), "f() { %sx; }; ",
+                                       repeat(half, TEXT_MAX / 2 - 32, hostile[i].body,
+                                              ""));
+
+        (void)repeat(text + used, TEXT_MAX - used, hostile[i].call, "f");
+        if (!strstr(judge_text(policy, text).text, "too often"))
+            fail_msg("'%s' may be called without end: %s", hostile[i].body,
+                     judge_text(policy, text).text);
+    }
+    assert_true(judge_text(policy, "f() { x | y; }; f | f | f; z | f; f | z").allowed);
+}
+
 static void every_cut_of_a_long_text_is_judged(void **state)
 {
     static const char text[] =
@@ -296,6 +344,10 @@ static const char *const tried[] = {
     "export A=$b; for i in a; do printf -v c d; done; bash <<'E'\nls\nE",
     "find \"$d\" -name \"$n\" -exec e \"$f\" {} +; git -C x y; git-z; npx -c 'a b' c",
     "CC='gcc x' make; f() { g; }; f 1; coproc X { y; }; docker run \"$i\" h; wait -p j",
+    "a <(b) > >(c); f() { d; }; e | f; exec 3>&1; coproc g; sh -c 'h | f' | sh -c i",
+    "git -c user.name=a clone -c core.eol=lf u; git rebase -x 'a b' m; git submodule "
+    "foreach 'c d' e; ssh -o User=a h b; rsync -ae ssh c d; \"$x/e\" f; PYTHONPATH=. g",
+    "fd -x a {} b; scp -S c d e; go test -exec 'f g' h; hyperfine 'i | j'; qemu-arm k l",
     "ls $(",
 };
 
@@ -380,6 +432,7 @@ int main(void)
         cmocka_unit_test(what_is_not_utf8_is_denied_without_any_rule),
         cmocka_unit_test(a_text_of_32_kib_is_judged_and_a_longer_one_denied),
         cmocka_unit_test(deep_nesting_is_denied),
+        cmocka_unit_test(pipelines_that_call_much_are_denied),
         cmocka_unit_test(every_cut_of_a_long_text_is_judged),
         cmocka_unit_test(without_memory_nothing_is_allowed),
         cmocka_unit_test(variables_that_change_what_runs_are_not_passed),

@@ -198,7 +198,8 @@ static void each_case(char *line, void *data)
 
 static void each_case_is_decided_by_its_line(void **state)
 {
-    static const char *const files[] = { "cases.txt", "hidden.txt", "everyday.txt" };
+    static const char *const files[] = { "cases.txt", "hidden.txt", "everyday.txt",
+                                         "flows.txt" };
     struct rules rules = { 0 };
 
     (void)state;
