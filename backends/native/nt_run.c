@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include "nacre/clock.h"
@@ -468,6 +469,17 @@ static enum nacre_status take_files(const struct nacre_request *request,
     return NACRE_OK;
 }
 
+/* The null device has none, and the command gets one of its own: nobody has to be woken
+ * to be told of its end. */
+static bool has_input(const struct nacre_request *request)
+{
+    struct stat info;
+
+    return request->input_fd >= 0 &&
+           !(fstat(request->input_fd, &info) == 0 && S_ISCHR(info.st_mode) &&
+             info.st_rdev == makedev(1, 3));
+}
+
 static enum nacre_status pack_start(const struct nt_command *command, uint8_t **ret_bytes,
                                     size_t *ret_count, struct nacre_error *err)
 {
@@ -498,7 +510,7 @@ static enum nacre_status pack_start(const struct nt_command *command, uint8_t **
     pack = (struct pack){ .bytes = malloc(size), .size = size };
     if (!pack.bytes)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a command of %zu bytes", size);
-    start.input = command->request->input_fd >= 0;
+    start.input = has_input(command->request);
     (void)init_start_pack(&pack, &start);
     assert(!pack.failed);
     *ret_bytes = pack.bytes;
@@ -535,7 +547,7 @@ static void prepare(struct call *call)
 
     prepare_result(call);
     set_limit(call, now + (wall_ms < most_ms ? wall_ms : most_ms) * NACRE_NS_PER_MS);
-    call->input_open = command->request->input_fd >= 0;
+    call->input_open = has_input(command->request);
     call->dial_open = command->request->dial_fd > 0;
     call->input_may_wait = call->input_open &&
                            fstat(command->request->input_fd, &info) == 0 &&
