@@ -33,7 +33,6 @@ struct executor {
     struct nacre_executor_options options;
     struct nt_launcher *launcher;
     struct nt_user user;
-    char *home; /* nacre_binds_home() */
     bool is_root;
     pthread_mutex_t probing;
     struct pr_groups groups;
@@ -103,7 +102,6 @@ static void executor_free(struct nacre_executor *base)
     pr_groups_clear(&executor->groups);
     nt_launcher_free(executor->launcher);
     (void)pthread_mutex_destroy(&executor->probing);
-    free(executor->home);
     free(executor);
 }
 
@@ -131,7 +129,6 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     executor->options = *options;
     executor->ending = (struct nt_launched){ -1, -1, -1 };
     executor->is_root = geteuid() == 0;
-    executor->home = nacre_binds_home();
     (void)pthread_mutex_init(&executor->probing, NULL);
     (void)pthread_mutex_init(&executor->groups.opening, NULL);
     status = pr_probe("/proc", executor->is_root, err);
@@ -229,7 +226,7 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
     bool denies = false;
 
     if (status == NACRE_OK)
-        status = nacre_binds_check(&sandbox->mounts, sandbox->executor->home, err);
+        status = nacre_binds_check(&sandbox->mounts, err);
     /* In the host's own tree each user has its own places. */
     if (status == NACRE_OK && !plan->full_tree)
         status = nt_user_check(&sandbox->executor->user, &sandbox->mounts, err);
