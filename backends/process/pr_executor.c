@@ -480,6 +480,23 @@ static bool explain_break(const struct sandbox *sandbox, struct nacre_result *re
     return true;
 }
 
+static bool is_disturbed(void *data, char *reason, size_t size)
+{
+    const struct sandbox *sandbox = data;
+
+    return nt_masks_changed(sandbox->masks, reason, size);
+}
+
+/* By its group first, which is frozen where it can be: pid 1 has to get a turn among the
+ * others before the kernel kills them for it. */
+static void halt(void *data)
+{
+    const struct sandbox *sandbox = data;
+
+    pr_group_kill(&sandbox->group);
+    nt_launched_strike(&sandbox->launched);
+}
+
 static enum nacre_status run_command(struct sandbox *sandbox,
                                      const struct nacre_plan *plan,
                                      const struct nacre_tool *tool,
@@ -507,8 +524,10 @@ static enum nacre_status run_command(struct sandbox *sandbox,
         .output_bytes_max = plan->limits.output_bytes_max,
         .request = request,
         .cancelled = &sandbox->executor->cancelled,
-        .disturbed = sandbox->masks ? nt_masks_changed : NULL,
-        .disturbed_data = sandbox->masks,
+        .disturbed = sandbox->masks ? is_disturbed : NULL,
+        .disturbed_fd = sandbox->masks ? nt_masks_fd(sandbox->masks) : 0,
+        .disturbed_data = sandbox,
+        .halt = halt,
     };
     enum nacre_status status;
 
