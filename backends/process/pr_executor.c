@@ -17,6 +17,7 @@
 #include "binds.h"
 #include "nt_door.h"
 #include "nt_launch.h"
+#include "nt_placeholders.h"
 #include "nt_start.h"
 #include "nt_user.h"
 #include "pr_expect.h"
@@ -233,7 +234,9 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
     for (uint32_t i = 0; i < sandbox->mounts.count && status == NACRE_OK; i++)
         denies |= sandbox->mounts.items[i].fd >= 0 &&
                   sandbox->mounts.items[i].denied_count > 0;
-    if (status == NACRE_OK && denies)
+    if (!denies)
+        nt_placeholders_sweep(options->state_dir);
+    else if (status == NACRE_OK)
         status = nt_masks_open(&sandbox->mounts, &sandbox->executor->user,
                                options->state_dir, &sandbox->masks, err);
     return status;
