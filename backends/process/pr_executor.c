@@ -521,7 +521,7 @@ static enum nacre_status run_command(struct sandbox *sandbox,
     struct nt_command command = {
         .start = { .wall_ms_max = wall_ms,
                    .open_files_max = plan->limits.open_files_max,
-                   .processes_max = plan->limits.processes_max,
+                   .processes_max = pr_group_processes(&sandbox->group, plan),
                    .input = request->input_fd >= 0 },
         .grace_ms = pr_group_weighs(&sandbox->group) ? GRACE_MS_SHORT : 0,
         .output_bytes_max = plan->limits.output_bytes_max,
