@@ -208,7 +208,7 @@ static bool is_disturbed(void *data, char *reason, size_t size)
     return changed;
 }
 
-/* Init is in there too, and the rest is killed for it.  Freezing it first gains nothing. */
+/* Init is in there too, and the rest is killed for it: there is no need to freeze it. */
 static void halt(void *data)
 {
     const struct dk_box *box = data;

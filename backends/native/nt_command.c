@@ -1,4 +1,4 @@
-/* A command as init takes it: its words, its environment and the files that only it sees. */
+/* A command as init takes it: its words, its environment, the files that only it sees. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -370,9 +370,9 @@ static bool wants_dials(const struct call *call)
            nt_doorway_may_dial(call->box);
 }
 
-/* What tells that the command may be disturbed; -1: nothing, or not now.  A guest that may
- * write beside a watched name can make it tell without end, and what that costs is bounded
- * by a rest. */
+/* What tells that the command may be disturbed; -1: nothing, or not now.  A guest that
+ * may write beside a watched name can make it tell without end; a rest bounds what that
+ * costs. */
 static int watch_fd(const struct call *call, uint64_t *until_ns)
 {
     int fd = call->command->disturbed ? call->command->disturbed_fd : 0;

@@ -171,7 +171,7 @@ enum nacre_status nt_watch_arm(struct nt_watch *watch, struct nacre_error *err)
     const struct watched *other;
     char shown[NACRE_SHOWN], path[40];
 
-    /* Never one of the three that a caller may have closed: 0 means that there is none. */
+    /* Never one of the three that a caller may have closed: 0 means there is none. */
     watch->fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (watch->fd < 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,

@@ -108,7 +108,7 @@ static bool ends_in(const char *path, const char *name, size_t length)
            strncmp(path + whole - length, name, length) == 0;
 }
 
-/* "/a/.config" is above ".config/gcloud", and "/a/.local" above ".local/share/keyrings". */
+/* "/a/.config" is above ".config/gcloud", "/a/.local" above ".local/share/keyrings". */
 static bool is_above(const char *path, const char *name)
 {
     for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/'))
