@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void dk_ways_clear(struct dk_ways *ways)
+void nacre_engine_ways_clear(struct nacre_engine_ways *ways)
 {
     for (size_t i = 0; i < ways->count; i++)
         free(ways->paths[i]);
-    *ways = (struct dk_ways){ 0 };
+    *ways = (struct nacre_engine_ways){ 0 };
 }
 
 /* Where links lead; of what is not there, where its directory's lead. */
@@ -28,7 +28,7 @@ static bool find_real(const char *path, char ret_real[PATH_MAX])
            snprintf(ret_real, PATH_MAX, "%s%s", found[1] ? found : "", name) < PATH_MAX;
 }
 
-static bool add(struct dk_ways *ways, const char *path)
+static bool add(struct nacre_engine_ways *ways, const char *path)
 {
     char name[NACRE_PATH_MAX];
 
@@ -37,13 +37,13 @@ static bool add(struct dk_ways *ways, const char *path)
     for (size_t i = 0; i < ways->count; i++)
         if (strcmp(ways->paths[i], name) == 0)
             return true;
-    assert(ways->count < DK_WAYS_MAX);
+    assert(ways->count < NACRE_ENGINE_WAYS_MAX);
     ways->paths[ways->count] = strdup(name);
     return ways->paths[ways->count] && ++ways->count;
 }
 
 /* By both of its names; "" and NULL are none. */
-static bool add_way(struct dk_ways *ways, const char *path)
+static bool add_way(struct nacre_engine_ways *ways, const char *path)
 {
     char real[PATH_MAX];
 
@@ -52,10 +52,11 @@ static bool add_way(struct dk_ways *ways, const char *path)
     return add(ways, path) && (!find_real(path, real) || add(ways, real));
 }
 
-enum nacre_status dk_ways_find(const struct dk_places *places, struct dk_ways *ret_ways,
+enum nacre_status dk_ways_find(const struct dk_places *places,
+                               struct nacre_engine_ways *ret_ways,
                                struct nacre_error *err)
 {
-    NACRE_AUTO(dk_ways_clear) struct dk_ways ways = { 0 };
+    NACRE_AUTO(nacre_engine_ways_clear) struct nacre_engine_ways ways = { .count = 0 };
     const char *host = places->docker_host;
     struct dk_endpoint endpoint = { .transport = DK_TRANSPORT_NONE };
     struct nacre_error unusable;
@@ -70,6 +71,14 @@ enum nacre_status dk_ways_find(const struct dk_places *places, struct dk_ways *r
     if (!good)
         return nacre_fail(err, NACRE_ERR_MEMORY, "where the engine is");
     *ret_ways = ways;
-    ways = (struct dk_ways){ 0 };
+    ways = (struct nacre_engine_ways){ 0 };
     return NACRE_OK;
+}
+
+enum nacre_status nacre_engine_ways_find(struct nacre_engine_ways *ret_ways,
+                                         struct nacre_error *err)
+{
+    const struct dk_places places = dk_places_environment();
+
+    return dk_ways_find(&places, ret_ways, err);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dk_ways.h"
 #include "nacre/binds.h"
+#include "nacre/engine_ways.h"
 #include "nacre/text.h"
 
 static enum nacre_status check(const struct nacre_open_mount *open,
@@ -53,8 +53,7 @@ enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts,
                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *home = NULL;
-    NACRE_AUTO(dk_ways_clear) struct dk_ways ways = { 0 };
-    struct dk_places places;
+    NACRE_AUTO(nacre_engine_ways_clear) struct nacre_engine_ways ways = { .count = 0 };
     struct nacre_bind_caller caller;
     enum nacre_status status;
     uint32_t at = 0;
@@ -64,8 +63,7 @@ enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts,
     if (at == mounts->count)
         return NACRE_OK;
     home = find_home();
-    places = dk_places_environment();
-    status = dk_ways_find(&places, &ways, err);
+    status = nacre_engine_ways_find(&ways, err);
     caller = (struct nacre_bind_caller){ home, (const char *const *)ways.paths };
     for (; at < mounts->count && status == NACRE_OK; at++)
         if (is_judged(&mounts->items[at]))

@@ -9,9 +9,6 @@
 #include "nacre/explain.h"
 #include "nacre/text.h"
 
-/* Two clocks of the kernel's: the one that it kills by, and the one that it tells. */
-#define CPU_SLACK_NS (10 * NACRE_NS_PER_MS)
-
 struct told {
     const struct nacre_policy *policy;
     const struct nacre_result *result;
@@ -111,7 +108,8 @@ static bool read_pair(const char *text, uint64_t *ret_soft, uint64_t *ret_hard)
 }
 
 /* The kernel says which by the signal; at the hard limit of time that is SIGKILL, as
- * anybody's may be, and what was used has to bear it out. */
+ * anybody's may be, and what was used has to bear it out: three quarters, for it kills by
+ * counting ticks and tells what it measured. */
 static bool is_met(const struct nacre_result *result, const char *name, uint64_t hard)
 {
     if (strcmp(name, "fsize") == 0)
@@ -119,7 +117,7 @@ static bool is_met(const struct nacre_result *result, const char *name, uint64_t
     return result->signal == SIGXCPU ||
            (result->signal == SIGKILL &&
             strncmp(result->reason, NACRE_REASON_DIED, strlen(NACRE_REASON_DIED)) == 0 &&
-            (result->usage.cpu_ns + CPU_SLACK_NS) / NACRE_NS_PER_S >= hard);
+            result->usage.cpu_ns / NACRE_NS_PER_MS * 4 / 3 / 1000 >= hard);
 }
 
 static bool say_ulimit(const struct told *told)

@@ -9,7 +9,7 @@
 #include "dk_ways.h"
 #include "scene.h"
 
-static bool has(const struct dk_ways *ways, const char *path)
+static bool has(const struct nacre_engine_ways *ways, const char *path)
 {
     for (size_t i = 0; i < ways->count; i++)
         if (strcmp(ways->paths[i], path) == 0)
@@ -18,16 +18,16 @@ static bool has(const struct dk_ways *ways, const char *path)
 }
 
 /* Below the scene, which may itself be reached by a link. */
-static bool has_here(const struct dk_ways *ways, const char *path)
+static bool has_here(const struct nacre_engine_ways *ways, const char *path)
 {
     char whole[NACRE_PATH_MAX];
 
     return has(ways, scene_path(whole, path));
 }
 
-static struct dk_ways find(const struct dk_places *places)
+static struct nacre_engine_ways find(const struct dk_places *places)
 {
-    struct dk_ways ways;
+    struct nacre_engine_ways ways;
     struct nacre_error err;
 
     assert_int_equal(dk_ways_find(places, &ways, &err), NACRE_OK);
@@ -39,7 +39,7 @@ static void a_socket_is_known_by_its_name_and_by_where_links_lead(void **state)
 {
     char host[NACRE_PATH_MAX + 16];
     struct dk_places places = { .docker_host = host };
-    struct dk_ways ways;
+    struct nacre_engine_ways ways;
 
     (void)state;
     scene_shell("mkdir -p real && touch real/e.sock && ln -s real way && "
@@ -48,19 +48,19 @@ static void a_socket_is_known_by_its_name_and_by_where_links_lead(void **state)
     ways = find(&places);
     assert_true(has_here(&ways, "way/again.sock"));
     (void)snprintf(host, sizeof(host), "unix://%s/way/again.sock", scene_top);
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
     ways = find(&places);
     assert_true(has_here(&ways, "way/again.sock"));
     assert_true(has_here(&ways, "real/e.sock"));
     assert_true(has(&ways, "/var/run/docker.sock"));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
 }
 
 static void a_socket_that_is_not_there_yet_is_known_by_where_it_will_be(void **state)
 {
     char host[NACRE_PATH_MAX + 16];
     struct dk_places places = { .docker_host = host };
-    struct dk_ways ways;
+    struct nacre_engine_ways ways;
 
     (void)state;
     scene_shell("mkdir real && ln -s real way");
@@ -68,7 +68,7 @@ static void a_socket_that_is_not_there_yet_is_known_by_where_it_will_be(void **s
     ways = find(&places);
     assert_true(has_here(&ways, "way/e.sock"));
     assert_true(has_here(&ways, "real/e.sock"));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
 }
 
 static void keys_and_the_configuration_are_among_them(void **state)
@@ -78,7 +78,7 @@ static void keys_and_the_configuration_are_among_them(void **state)
                                 .docker_tls_verify = "1",
                                 .docker_cert_path = scene_path(keys, "keys"),
                                 .docker_config = scene_path(config, "conf") };
-    struct dk_ways ways;
+    struct nacre_engine_ways ways;
 
     (void)state;
     scene_shell("mkdir keys vault conf && touch keys/ca.pem keys/cert.pem vault/k && "
@@ -88,12 +88,12 @@ static void keys_and_the_configuration_are_among_them(void **state)
     assert_true(has_here(&ways, "keys/key.pem"));
     assert_true(has_here(&ways, "vault/k"));
     assert_true(has_here(&ways, "conf"));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
     /* Relative, as the engine's own program takes it. */
     places.docker_cert_path = "keys";
     ways = find(&places);
     assert_true(has_here(&ways, "keys"));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
 }
 
 static void the_docker_context_that_is_chosen_names_one_too(void **state)
@@ -101,7 +101,7 @@ static void the_docker_context_that_is_chosen_names_one_too(void **state)
     char config[NACRE_PATH_MAX];
     struct dk_places places = { .docker_config = scene_path(config, "conf"),
                                 .docker_context = "far" };
-    struct dk_ways ways;
+    struct nacre_engine_ways ways;
 
     (void)state;
     scene_shell("d=conf/contexts/meta/$(printf far | sha256sum | cut -d' ' -f1); "
@@ -109,7 +109,7 @@ static void the_docker_context_that_is_chosen_names_one_too(void **state)
                 "\"unix:///srv/far/e.sock\"}}}' >$d/meta.json");
     ways = find(&places);
     assert_true(has(&ways, "/srv/far/e.sock"));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
 }
 
 static void what_can_not_be_spoken_to_still_keeps_what_is_named(void **state)
@@ -118,23 +118,23 @@ static void what_can_not_be_spoken_to_still_keeps_what_is_named(void **state)
     struct dk_places places = { .docker_host = "tcp://build:2376",
                                 .docker_tls_verify = "1",
                                 .docker_cert_path = scene_path(keys, "keys") };
-    struct dk_ways ways;
+    struct nacre_engine_ways ways;
     char host[200] = "unix:///";
 
     (void)state;
     scene_shell("mkdir keys && touch keys/key.pem"); /* and no ca.pem */
     ways = find(&places);
     assert_true(has_here(&ways, "keys"));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
     memset(host + 8, 'x', 150); /* too long for a socket, not for a link to one */
     places = (struct dk_places){ .docker_host = host };
     ways = find(&places);
     assert_true(has(&ways, host + 7));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
     places = (struct dk_places){ .docker_host = "ssh://me@build" };
     ways = find(&places);
     assert_true(has(&ways, "/var/run/docker.sock"));
-    dk_ways_clear(&ways);
+    nacre_engine_ways_clear(&ways);
 }
 
 int main(void)

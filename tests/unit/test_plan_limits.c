@@ -369,11 +369,11 @@ static void a_ulimit_that_killed_names_its_line_and_what_to_do(void **state)
         { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGXFSZ }, "container.ulimits[2]",
           "4096 bytes in one file (fsize)" },
         { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGKILL,
-            .usage.cpu_ns = 3 * NACRE_NS_PER_S, .reason = "it died of SIGKILL" },
+            .usage.cpu_ns = 26 * NACRE_NS_PER_S / 10, .reason = "it died of SIGKILL" },
           "container.ulimits[1]", "2 s of processor time (cpu)" },
         /* Below the hard one, or nacre's own: another's kill. */
         { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGKILL,
-            .usage.cpu_ns = 29 * NACRE_NS_PER_S / 10, .reason = "it died of SIGKILL" },
+            .usage.cpu_ns = 22 * NACRE_NS_PER_S / 10, .reason = "it died of SIGKILL" },
           NULL, NULL },
         { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGKILL,
             .usage.cpu_ns = 3 * NACRE_NS_PER_S, .reason = "cancelled" }, NULL, NULL },
