@@ -74,6 +74,8 @@ struct dk_places {
     const char *configured;        /* of nacre's own configuration */
 };
 
+#define DK_DEFAULT_SOCKET "/var/run/docker.sock"
+
 /* Everything but `configured` from the environment. */
 struct dk_places dk_places_environment(void);
 

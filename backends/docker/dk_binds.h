@@ -40,7 +40,6 @@ struct dk_binds_input {
     const char *image_id;
     struct dk_known *known; /* what of the plan's denied_root is there, and what not */
     uint32_t uid, gid;
-    const char *home;      /* the caller's; may be NULL */
     const struct dk_extra *extra;
     size_t extra_count;
 };

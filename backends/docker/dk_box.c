@@ -274,6 +274,24 @@ static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
                : nacre_fail_context(err, "the machine does not come up");
 }
 
+/* Without the engine, where that is permitted and it is on this machine. */
+static bool may_strike(const struct dk_box *box)
+{
+    return geteuid() == 0 && box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far;
+}
+
+/* When a cover falls off there is no time to ask the engine who is to be killed.  Without
+ * it init is asked to. */
+static void prepare_end(struct dk_box *box)
+{
+    const struct dk_site *site = box->parts.site;
+    struct nacre_error ignored;
+
+    if (may_strike(box) && nt_masks_fd(box->parts.binds.masks) > 0)
+        (void)!dk_group_open(site->client, box->id, site->is_cgroup2,
+                             dk_within_ms(LOOK_MS), &box->end_group, &ignored);
+}
+
 /* *ret_again: what init said about the image asks for another container. */
 static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
                               bool *ret_again, struct nacre_error *err)
@@ -297,6 +315,8 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
         status = dk_report_judge(&report, &box->parts, box->box, box->group, err);
     if (status == NACRE_OK)
         status = dk_report_learn(&box->parts, box->box, ret_again, err);
+    if (status == NACRE_OK)
+        prepare_end(box);
     if (status == NACRE_OK && box->parts.inside)
         status = boot(box, cancelled, err);
     return status;
@@ -349,8 +369,7 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     return status == NACRE_OK ? meet(box, asked->caller.cancelled, ret_again, err) : status;
 }
 
-/* Without the engine, where that is permitted and it is on this machine.  If it fails, the
- * engine does it. */
+/* If it fails, the engine does it. */
 static void strike(const struct dk_box *box)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;
@@ -358,7 +377,7 @@ static void strike(const struct dk_box *box)
     uint64_t deadline_ns = dk_within_ms(STRIKE_MS);
     struct nacre_error ignored;
 
-    if (geteuid() == 0 && box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far &&
+    if (may_strike(box) &&
         dk_group_open(site->client, box->id, site->is_cgroup2, deadline_ns, &group,
                       &ignored) == NACRE_OK)
         (void)dk_group_kill(group, box->id, deadline_ns);
@@ -375,7 +394,8 @@ static void end(struct dk_box *box)
     nt_box_free(box->box);
     box->box = NULL;
     dk_group_free(box->group);
-    box->group = NULL;
+    dk_group_free(box->end_group);
+    box->group = box->end_group = NULL;
     if (resists)
         strike(box);
     if (box->id[0]) /* what can't be removed now is found by its labels later */

@@ -18,6 +18,8 @@ struct dk_box {
     struct nt_box *box;
     struct dk_vm *vm; /* the machine in it; else NULL */
     struct dk_group *group; /* gVisor's, on the host; else NULL */
+    struct dk_group *end_group; /* to end all of it by, where a cover may fall off and
+                                   nacre may do so; else NULL */
     uint64_t started_s;     /* since 1970 */
     _Atomic bool ended;     /* by dk_box_kill() */
     pthread_mutex_t turn; /* of commands that can't run at once: see take_turn() */

@@ -16,6 +16,7 @@
 /* What init has not ended by then it will hardly end; and to end the container takes as
  * long again, where thousands want the processor. */
 #define GRACE_MS 800
+#define HALT_MS 1000
 #define TURN_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
 
 static bool is_mounted(const struct nacre_plan *plan, const char *guest)
@@ -207,6 +208,15 @@ static bool is_disturbed(void *data, char *reason, size_t size)
     return changed;
 }
 
+/* Init is in there too, and the rest is killed for it: there is no need to freeze it. */
+static void halt(void *data)
+{
+    const struct dk_box *box = data;
+
+    if (box->end_group)
+        (void)dk_group_kill(box->end_group, box->id, dk_within_ms(HALT_MS));
+}
+
 enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
                              const struct nacre_tool *tool,
                              const struct nacre_request *request,
@@ -226,7 +236,9 @@ enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
         .request = request,
         .cancelled = cancelled,
         .disturbed = is_disturbed,
+        .disturbed_fd = nt_masks_fd(box->parts.binds.masks),
         .disturbed_data = box,
+        .halt = halt,
     };
     enum nacre_status status = words_of(plan, tool, request, &words, err);
 

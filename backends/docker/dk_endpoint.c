@@ -10,7 +10,6 @@
 
 #include "nacre/text.h"
 
-#define DEFAULT_SOCKET "unix:///var/run/docker.sock"
 #define PORT_PLAIN 2375
 #define PORT_TLS 2376
 
@@ -250,7 +249,8 @@ enum nacre_status dk_endpoint_find(const struct dk_places *places,
     if (is_given(places->configured))
         return dk_endpoint_parse(places->configured, "the configuration's engine",
                                  certificates, ret_endpoint, err);
-    return dk_endpoint_parse(DEFAULT_SOCKET, "the default", NULL, ret_endpoint, err);
+    return dk_endpoint_parse("unix://" DK_DEFAULT_SOCKET, "the default", NULL,
+                             ret_endpoint, err);
 }
 
 const char *dk_endpoint_text(const struct dk_endpoint *endpoint,

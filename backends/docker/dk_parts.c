@@ -148,7 +148,6 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
         .known = &site->known,
         .uid = parts->user.uid,
         .gid = parts->user.gid,
-        .home = site->home,
         .extra = parts->extra,
         .extra_count = parts->extra_count,
     };

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "binds.h"
 #include "dk_gvisor.h"
 #include "dk_initrd.h"
 #include "dk_kata.h"
@@ -238,7 +237,6 @@ static void look_around(struct dk_site *site)
     site->firecracker = dk_kata_firecracker(site->info);
     site->kata = dk_kata_runtime(site->info);
     read_line("/proc/sys/kernel/random/boot_id", site->boot_id, sizeof(site->boot_id));
-    site->home = nacre_binds_home();
 }
 
 static enum nacre_status reach(struct dk_site *site, struct nacre_error *err)
@@ -291,7 +289,6 @@ void dk_site_free(struct dk_site *site)
     for (size_t i = 0; site->masked && site->masked[i]; i++)
         free(site->masked[i]);
     free(site->masked);
-    free(site->home);
     json_decref(site->info);
     nt_covers_clear(&site->covers);
     dk_known_clear(&site->known);

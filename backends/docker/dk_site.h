@@ -24,7 +24,6 @@ struct dk_site {
     char init_path[NACRE_PATH_MAX];
     char initrd_path[NACRE_PATH_MAX]; /* init as a machine's first file system has it */
     char boot_id[64];
-    char *home; /* nacre_binds_home() */
     char **masked; /* NULL-terminated: what of /proc and /sys no guest sees */
     bool is_cgroup2;  /* of the engine's machine */
     bool has_filters; /* the kernel tells how many seccomp filters a process is under */

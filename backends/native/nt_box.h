@@ -75,10 +75,16 @@ struct nt_command {
     uint64_t output_bytes_max; /* both streams together, cut at the byte */
     const struct nacre_request *request; /* input_fd, on_output, stream_only, dial_fd */
     const _Atomic int *cancelled;        /* a signal's number ends the command */
-    /* Asked about every 100 ms while the command runs; true: something that the sandbox
-     * stands on has changed, `reason` says what.  May be NULL. */
+    /* Asked about while the command runs, when `disturbed_fd` can be read (0: there is
+     * none) and every 100 ms; true: something that the sandbox stands on has changed,
+     * `reason` says what.  May be NULL. */
     bool (*disturbed)(void *data, char *reason, size_t size);
+    int disturbed_fd;
     void *disturbed_data;
+    /* Then called first, maybe more than once: ends all that is in the sandbox without
+     * init, which might wait for its turn among those that it should kill.  NULL: that
+     * can't be done from here. */
+    void (*halt)(void *data);
     /* Gets each connection that comes through the sandbox's doorway (doorway.h) while the
      * command runs; `fd` is its own from there on, and at its end when the command is.
      * Only one command of a box at a time may have it, or a request with a `dial_fd`.

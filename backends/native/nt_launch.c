@@ -378,11 +378,16 @@ static bool end(int pidfd, uint64_t deadline_ns)
     return is_gone;
 }
 
+void nt_launched_strike(const struct nt_launched *launched)
+{
+    if (launched->pid1_fd >= 0)
+        (void)nacre_pidfd_signal(launched->pid1_fd, SIGKILL);
+}
+
 void nt_launched_doom(struct nt_launched *launched, struct nt_launched *ret_later)
 {
     nacre_fd_guard(&launched->channel_fd);
-    if (launched->pid1_fd >= 0)
-        (void)nacre_pidfd_signal(launched->pid1_fd, SIGKILL);
+    nt_launched_strike(launched);
     *ret_later = *launched;
     *launched = (struct nt_launched){ -1, -1, -1 };
 }
@@ -394,10 +399,9 @@ enum nacre_status nt_launched_end(struct nt_launched *launched, struct nacre_err
 
     if (launched->channel_fd >= 0)
         (void)close(launched->channel_fd);
-    if (launched->pid1_fd >= 0)
-        (void)nacre_pidfd_signal(launched->pid1_fd, SIGKILL);
-    else if (launched->plain_fd >= 0 &&
-             !ready(launched->plain_fd, deadline_ns - NT_END_MS / 2 * NACRE_NS_PER_MS))
+    nt_launched_strike(launched);
+    if (launched->pid1_fd < 0 && launched->plain_fd >= 0 &&
+        !ready(launched->plain_fd, deadline_ns - NT_END_MS / 2 * NACRE_NS_PER_MS))
         (void)nacre_pidfd_signal(launched->plain_fd, SIGKILL);
     all = end(launched->pid1_fd, deadline_ns);
     all = end(launched->plain_fd, deadline_ns) && all;

@@ -71,7 +71,9 @@ NACRE_MUST_CHECK enum nacre_status nt_launched_join(const struct nt_launched *la
  * NACRE_ERR_TIMEOUT when something was still there after NT_END_MS.
  */
 #define NT_END_MS 5000
-/* Kills pid 1, and leaves the rest of nt_launched_end() for *ret_later. */
+/* Kills pid 1, for which the kernel kills all that it started. */
+void nt_launched_strike(const struct nt_launched *launched);
+/* The same, and leaves the rest of nt_launched_end() for *ret_later. */
 void nt_launched_doom(struct nt_launched *launched, struct nt_launched *ret_later);
 NACRE_MUST_CHECK enum nacre_status nt_launched_end(struct nt_launched *launched,
                                                    struct nacre_error *err);

@@ -377,6 +377,11 @@ bool nt_masks_changed(void *masks, char *reason, size_t size)
     return nt_watch_changed(((struct nt_masks *)masks)->watch, reason, size);
 }
 
+int nt_masks_fd(const struct nt_masks *masks)
+{
+    return nt_watch_fd(masks->watch);
+}
+
 void nt_masks_free(struct nt_masks *masks)
 {
     if (!masks)

@@ -70,6 +70,8 @@ const struct nt_mask *nt_masks_items(const struct nt_masks *masks, size_t *ret_c
  * for any thread; fits nt_command.disturbed.
  */
 bool nt_masks_changed(void *masks, char *reason, size_t size);
+/* Can be read when that may have become true; fits nt_command.disturbed_fd. */
+int nt_masks_fd(const struct nt_masks *masks);
 
 /* Removes the placeholders that are still empty, unless another sandbox leans on them:
  * only after the sandbox is gone.  Accepts NULL. */

@@ -22,6 +22,7 @@
 #include "nacre/key.h"
 #include "nacre/text.h"
 
+#define DIRECTORY "placeholders" /* of the journals, in the state directory */
 #define FILE_MODE 01600
 #define DIRECTORY_MODE 01700
 #define JOURNAL_BYTES_MAX ((size_t)4 << 20)
@@ -187,6 +188,39 @@ static void sweep(int dir_fd)
         (void)closedir(dir);
 }
 
+/* Two calls of the kernel's and no memory: it is asked at each start. */
+static bool has_entries(const char *path)
+{
+    NACRE_AUTO(nacre_fd_guard)
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    _Alignas(struct dirent64) char bytes[1024];
+    ssize_t got = fd < 0 ? 0 : getdents64(fd, bytes, sizeof(bytes));
+
+    for (ssize_t at = 0; at < got;) {
+        const struct dirent64 *entry = (const void *)(bytes + at);
+
+        if (entry->d_name[0] != '.')
+            return true;
+        at += entry->d_reclen;
+    }
+    return false;
+}
+
+void nt_placeholders_sweep(const char *state_dir)
+{
+    NACRE_AUTO(nacre_fd_guard) int fd = -1;
+    char path[NACRE_PATH_MAX];
+    struct nacre_error err;
+
+    if (!state_dir || snprintf(path, sizeof(path), "%s/" DIRECTORY, state_dir) >=
+                          (int)sizeof(path) ||
+        !has_entries(path) || nacre_private_dir_open(path, &fd, &err) != NACRE_OK)
+        return;
+    /* Whoever has it locked sweeps itself, or has done so. */
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        sweep(fd);
+}
+
 /* ---- an owner ---- */
 
 enum nacre_status nt_placeholders_open(const char *state_dir,
@@ -201,7 +235,7 @@ enum nacre_status nt_placeholders_open(const char *state_dir,
         return nacre_fail(err, NACRE_ERR_MEMORY, "placeholders");
     held->dir_fd = -1;
     held->journal_fd = -1;
-    if (snprintf(held->path, sizeof(held->path), "%s/placeholders", state_dir) >=
+    if (snprintf(held->path, sizeof(held->path), "%s/" DIRECTORY, state_dir) >=
         (int)sizeof(held->path))
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path");
     if (access(held->path, F_OK) == 0) {

@@ -24,6 +24,10 @@ NACRE_MUST_CHECK enum nacre_status nt_placeholders_open(const char *state_dir,
                                                         struct nt_placeholders **ret_held,
                                                         struct nacre_error *err);
 
+/* The same for who needs none itself: whatever starts next gives back what a dead one
+ * held.  A look at an empty directory where there is nothing; `state_dir` may be NULL. */
+void nt_placeholders_sweep(const char *state_dir);
+
 /* Removes its own, where no other owner leans on them.  Accepts NULL. */
 void nt_placeholders_free(struct nt_placeholders *held);
 NACRE_OWNED(nt_placeholders)

@@ -76,6 +76,14 @@ void nt_box_break(struct nt_box *box, const char *format, ...)
 void nt_box_lost(struct nt_box *box);
 void nt_run_poke(struct nt_run *run);
 
+/* nt_command.c.  The null device has no input, and the command gets one of its own:
+ * nobody has to be woken to be told of its end. */
+bool nt_command_has_input(const struct nt_command *command);
+/* To be freed, and wiped: it may hold secrets. */
+NACRE_MUST_CHECK enum nacre_status nt_command_pack(const struct nt_command *command,
+                                                   uint8_t **ret_bytes, size_t *ret_count,
+                                                   struct nacre_error *err);
+
 /* What comes from init: nt_frames.c.  Judges a frame and does what it says. */
 void nt_frames_take(struct nt_box *box, const struct frame *frame);
 

@@ -48,7 +48,7 @@ static void signalled(const struct init_exit *exit, struct nacre_result *result)
     } else if (number == SIGSYS) {
         say(result, "it made a system call that its filter forbids");
     } else if (name) {
-        say(result, "it died of SIG%s", name);
+        say(result, NACRE_REASON_DIED "%s", name);
     } else {
         say(result, "it died of signal %d", number);
     }

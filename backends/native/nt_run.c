@@ -2,7 +2,6 @@
  * One command from its start to its end, in the thread of whoever asked for it.  The
  * guest's output is its own business: it is counted, cut and handed on, never read.
  */
-#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -11,16 +10,15 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include "nacre/clock.h"
-#include "nacre/text.h"
 #include "nt_doorway.h"
 #include "nt_private.h"
 #include "nt_result.h"
 
 #define SLICE_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
+#define REST_NS (NACRE_NS_PER_MS / 4) /* after a look at the watch that found nothing */
 #define GRACE_NS (2 * NACRE_NS_PER_S) /* for init to end what has to end, at most */
 #define TIDY_NS NACRE_NS_PER_S /* for a command that was asked to end */
 #define INPUT_BYTES 16384
@@ -41,7 +39,8 @@ struct call {
 
     uint64_t limit_ns; /* init has to have ended it by then, */
     uint64_t last_ns;  /* and if there still was output to be taken, by then */
-    uint64_t disturbed_ns;
+    uint64_t disturbed_ns; /* when to ask about it again */
+    uint64_t rested_ns;    /* and until when the watch is not listened to */
     uint64_t asked_ns; /* when it was asked to end; 0: it was not */
     enum nt_kill kill;
     int signal;
@@ -118,13 +117,18 @@ static void kill_it(struct call *call, enum nt_kill kill, int number, const char
         nt_wire_send(call->box, FRAME_KILL, 0, call->run.id, NULL, 0);
 }
 
-/* Without the lock. */
+/* Without the lock.  What is disturbed is stopped before anything else is done: each
+ * moment it may read what was covered. */
 static bool is_disturbed(const struct call *call, char reason[DISTURBED_TEXT])
 {
     const struct nt_command *command = call->command;
 
-    return command->disturbed &&
-           command->disturbed(command->disturbed_data, reason, DISTURBED_TEXT);
+    if (!command->disturbed ||
+        !command->disturbed(command->disturbed_data, reason, DISTURBED_TEXT))
+        return false;
+    if (command->halt)
+        command->halt(command->disturbed_data);
+    return true;
 }
 
 /* With the lock, which it gives up meanwhile. */
@@ -366,8 +370,30 @@ static bool wants_dials(const struct call *call)
            nt_doorway_may_dial(call->box);
 }
 
+/* What tells that the command may be disturbed; -1: nothing, or not now.  A guest that
+ * may write beside a watched name can make it tell without end; a rest bounds what that
+ * costs. */
+static int watch_fd(const struct call *call, uint64_t *until_ns)
+{
+    int fd = call->command->disturbed ? call->command->disturbed_fd : 0;
+
+    if (fd <= 0 || call->kill != NT_KILL_NONE)
+        return -1;
+    if (call->rested_ns <= nacre_clock_ns())
+        return fd;
+    if (call->rested_ns < *until_ns)
+        *until_ns = call->rested_ns;
+    return -1;
+}
+
+static void heed_watch(struct call *call)
+{
+    call->disturbed_ns = 0;
+    call->rested_ns = nacre_clock_ns() + REST_NS;
+}
+
 /* In a poll set. */
-enum { AT_WAKE, AT_STREAM, AT_INPUT, AT_DIAL, AT_DOORWAY };
+enum { AT_WAKE, AT_STREAM, AT_INPUT, AT_DIAL, AT_WATCH, AT_DOORWAY };
 
 /* Moves frames if nobody else does, and sleeps until there is something to do. */
 static void step(struct call *call)
@@ -384,6 +410,7 @@ static void step(struct call *call)
     ready[AT_STREAM] = (struct pollfd){ .fd = -1 };
     ready[AT_INPUT] = (struct pollfd){ .fd = -1, .events = POLLIN };
     ready[AT_DIAL] = (struct pollfd){ .fd = -1, .events = POLLIN };
+    ready[AT_WATCH] = (struct pollfd){ .fd = watch_fd(call, &until), .events = POLLIN };
     if (!box->leader)
         box->leader = run;
     if (box->leader == run) {
@@ -409,6 +436,8 @@ static void step(struct call *call)
             ready[i].revents = 0;
     lock(call);
     drain_pokes(run);
+    if (ready[AT_WATCH].revents)
+        heed_watch(call);
     if (uses_doorway(call))
         nt_doorway_move(box, ready + AT_DOORWAY);
     if (ready[AT_DIAL].revents && wants_dials(call))
@@ -442,82 +471,6 @@ static void attend(struct call *call)
 
 /* ---- its beginning and its end ---- */
 
-/* The request's files as init takes them. */
-static enum nacre_status take_files(const struct nacre_request *request,
-                                    struct init_file ret_files[START_FILES_MAX],
-                                    size_t *ret_bytes, struct nacre_error *err)
-{
-    char shown[NACRE_SHOWN];
-
-    if (request->secret_file_count > START_FILES_MAX)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG, "over %d secret files",
-                          START_FILES_MAX);
-    *ret_bytes = 0;
-    for (uint32_t i = 0; i < request->secret_file_count; i++) {
-        const struct nacre_secret_file *file = &request->secret_files[i];
-
-        if (!init_file_name_is_good(file->name))
-            return nacre_fail(err, NACRE_ERR_USAGE,
-                              "secret file '%s': no name for a file: letters, digits, "
-                              "'_', '-' and '.', which it does not begin with",
-                              nacre_text_shown(shown, file->name));
-        if (file->count > START_BYTES_MAX)
-            return nacre_fail(err, NACRE_ERR_TOO_BIG, "secret file '%s'", file->name);
-        ret_files[i] = (struct init_file){ file->name, file->bytes, file->count };
-        *ret_bytes += strlen(file->name) + 1 + file->count + 2 * sizeof(uint64_t);
-    }
-    return NACRE_OK;
-}
-
-/* The null device has none, and the command gets one of its own: nobody has to be woken
- * to be told of its end. */
-static bool has_input(const struct nacre_request *request)
-{
-    struct stat info;
-
-    return request->input_fd >= 0 &&
-           !(fstat(request->input_fd, &info) == 0 && S_ISCHR(info.st_mode) &&
-             info.st_rdev == makedev(1, 3));
-}
-
-static enum nacre_status pack_start(const struct nt_command *command, uint8_t **ret_bytes,
-                                    size_t *ret_count, struct nacre_error *err)
-{
-    struct init_start start = command->start;
-    const char *const *const lists[] = { start.arguments, start.environment };
-    const char *certificates = start.certificates ? start.certificates : "";
-    size_t size = 16 * sizeof(uint64_t) + strlen(start.directory) + 1 +
-                  strlen(certificates) + 1;
-    size_t texts = 0, file_bytes = 0;
-    struct init_file files[START_FILES_MAX];
-    struct pack pack;
-    enum nacre_status status = take_files(command->request, files, &file_bytes, err);
-
-    if (status != NACRE_OK)
-        return status;
-    start.files = files;
-    start.file_count = command->request->secret_file_count;
-    size += file_bytes;
-    assert(start.arguments && start.arguments[0]);
-    for (size_t i = 0; i < NACRE_COUNT(lists); i++)
-        for (size_t k = 0; lists[i] && lists[i][k]; k++, texts++)
-            size += sizeof(uint64_t) + strlen(lists[i][k]) + 1;
-    if (size > START_BYTES_MAX || texts > CONFIG_LIST_MAX)
-        return nacre_fail(err, NACRE_ERR_TOO_BIG,
-                          "arguments, environment and files are over %zu bytes or %d "
-                          "texts",
-                          START_BYTES_MAX, CONFIG_LIST_MAX);
-    pack = (struct pack){ .bytes = malloc(size), .size = size };
-    if (!pack.bytes)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "a command of %zu bytes", size);
-    start.input = has_input(command->request);
-    (void)init_start_pack(&pack, &start);
-    assert(!pack.failed);
-    *ret_bytes = pack.bytes;
-    *ret_count = pack.used;
-    return NACRE_OK;
-}
-
 static void prepare_result(struct call *call)
 {
     struct nacre_result *result = call->result;
@@ -547,7 +500,7 @@ static void prepare(struct call *call)
 
     prepare_result(call);
     set_limit(call, now + (wall_ms < most_ms ? wall_ms : most_ms) * NACRE_NS_PER_MS);
-    call->input_open = has_input(command->request);
+    call->input_open = nt_command_has_input(command);
     call->dial_open = command->request->dial_fd > 0;
     call->input_may_wait = call->input_open &&
                            fstat(command->request->input_fd, &info) == 0 &&
@@ -565,7 +518,7 @@ static enum nacre_status begin(struct call *call, struct nacre_error *err)
     NACRE_AUTO(nacre_heap_guard) uint8_t *bytes = NULL;
     struct nt_box *box = call->box;
     size_t count = 0;
-    enum nacre_status status = pack_start(call->command, &bytes, &count, err);
+    enum nacre_status status = nt_command_pack(call->command, &bytes, &count, err);
 
     if (status == NACRE_OK)
         status = nacre_random(call->run.id, sizeof(call->run.id), err);

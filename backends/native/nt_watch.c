@@ -167,10 +167,12 @@ static const char *any_name_in(const struct nt_watch *watch, size_t directory)
 
 enum nacre_status nt_watch_arm(struct nt_watch *watch, struct nacre_error *err)
 {
+    NACRE_AUTO(nacre_fd_guard) int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     const struct watched *other;
     char shown[NACRE_SHOWN], path[40];
 
-    watch->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    /* Never one of the three that a caller may have closed: 0 means there is none. */
+    watch->fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (watch->fd < 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "denied paths can't be watched: %s; see "
@@ -251,6 +253,11 @@ static void read_events(struct nt_watch *watch)
             at += sizeof(*event) + event->len;
         }
     }
+}
+
+int nt_watch_fd(const struct nt_watch *watch)
+{
+    return watch->fd > 0 ? watch->fd : 0;
 }
 
 bool nt_watch_changed(struct nt_watch *watch, char *reason, size_t size)

@@ -32,4 +32,8 @@ NACRE_MUST_CHECK enum nacre_status nt_watch_arm(struct nt_watch *watch,
 /* For any thread.  Once true it stays so. */
 bool nt_watch_changed(struct nt_watch *watch, char *reason, size_t size);
 
+/* To be polled: can be read when nt_watch_changed() may have become true.  0: it is not
+ * armed. */
+int nt_watch_fd(const struct nt_watch *watch);
+
 #endif

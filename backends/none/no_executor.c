@@ -9,6 +9,7 @@
 #include "nacre/clock.h"
 #include "nacre/executor.h"
 #include "nt_launch.h"
+#include "nt_placeholders.h"
 #include "nt_start.h"
 
 #define MAKING_MS 10000
@@ -42,7 +43,6 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     struct executor *executor;
     enum nacre_status status;
 
-    (void)options;
     /* A guest would call it: without a sandbox there is one run, not a chain. */
     if (nacre_is_inside())
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
@@ -51,6 +51,7 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     if (!executor)
         return nacre_fail(err, NACRE_ERR_MEMORY, "executor");
     executor->base.ops = &nacre_none_executor;
+    nt_placeholders_sweep(options->state_dir);
     status = nt_launcher_open(false, &executor->launcher, err);
     if (status != NACRE_OK) {
         executor_free(&executor->base);

@@ -17,6 +17,7 @@
 #include "binds.h"
 #include "nt_door.h"
 #include "nt_launch.h"
+#include "nt_placeholders.h"
 #include "nt_start.h"
 #include "nt_user.h"
 #include "pr_expect.h"
@@ -33,7 +34,6 @@ struct executor {
     struct nacre_executor_options options;
     struct nt_launcher *launcher;
     struct nt_user user;
-    char *home; /* nacre_binds_home() */
     bool is_root;
     pthread_mutex_t probing;
     struct pr_groups groups;
@@ -103,7 +103,6 @@ static void executor_free(struct nacre_executor *base)
     pr_groups_clear(&executor->groups);
     nt_launcher_free(executor->launcher);
     (void)pthread_mutex_destroy(&executor->probing);
-    free(executor->home);
     free(executor);
 }
 
@@ -131,7 +130,6 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     executor->options = *options;
     executor->ending = (struct nt_launched){ -1, -1, -1 };
     executor->is_root = geteuid() == 0;
-    executor->home = nacre_binds_home();
     (void)pthread_mutex_init(&executor->probing, NULL);
     (void)pthread_mutex_init(&executor->groups.opening, NULL);
     status = pr_probe("/proc", executor->is_root, err);
@@ -229,14 +227,16 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
     bool denies = false;
 
     if (status == NACRE_OK)
-        status = nacre_binds_check(&sandbox->mounts, sandbox->executor->home, err);
+        status = nacre_binds_check(&sandbox->mounts, err);
     /* In the host's own tree each user has its own places. */
     if (status == NACRE_OK && !plan->full_tree)
         status = nt_user_check(&sandbox->executor->user, &sandbox->mounts, err);
     for (uint32_t i = 0; i < sandbox->mounts.count && status == NACRE_OK; i++)
         denies |= sandbox->mounts.items[i].fd >= 0 &&
                   sandbox->mounts.items[i].denied_count > 0;
-    if (status == NACRE_OK && denies)
+    if (!denies)
+        nt_placeholders_sweep(options->state_dir);
+    else if (status == NACRE_OK)
         status = nt_masks_open(&sandbox->mounts, &sandbox->executor->user,
                                options->state_dir, &sandbox->masks, err);
     return status;
@@ -483,6 +483,23 @@ static bool explain_break(const struct sandbox *sandbox, struct nacre_result *re
     return true;
 }
 
+static bool is_disturbed(void *data, char *reason, size_t size)
+{
+    const struct sandbox *sandbox = data;
+
+    return nt_masks_changed(sandbox->masks, reason, size);
+}
+
+/* By its group first, which is frozen where it can be: pid 1 has to get a turn among the
+ * others before the kernel kills them for it. */
+static void halt(void *data)
+{
+    const struct sandbox *sandbox = data;
+
+    pr_group_kill(&sandbox->group);
+    nt_launched_strike(&sandbox->launched);
+}
+
 static enum nacre_status run_command(struct sandbox *sandbox,
                                      const struct nacre_plan *plan,
                                      const struct nacre_tool *tool,
@@ -504,13 +521,15 @@ static enum nacre_status run_command(struct sandbox *sandbox,
     struct nt_command command = {
         .start = { .wall_ms_max = wall_ms,
                    .open_files_max = plan->limits.open_files_max,
-                   .processes_max = plan->limits.processes_max },
+                   .processes_max = pr_group_processes(&sandbox->group, plan) },
         .grace_ms = pr_group_weighs(&sandbox->group) ? GRACE_MS_SHORT : 0,
         .output_bytes_max = plan->limits.output_bytes_max,
         .request = request,
         .cancelled = &sandbox->executor->cancelled,
-        .disturbed = sandbox->masks ? nt_masks_changed : NULL,
-        .disturbed_data = sandbox->masks,
+        .disturbed = sandbox->masks ? is_disturbed : NULL,
+        .disturbed_fd = sandbox->masks ? nt_masks_fd(sandbox->masks) : 0,
+        .disturbed_data = sandbox,
+        .halt = halt,
     };
     enum nacre_status status;
 

@@ -3,7 +3,9 @@
 #include "nacre/clock.h"
 #include "nt_launch.h"
 
-#define PROCESSES_OURS 8 /* init, shepherds and the like, where a cgroup counts them */
+#define PROCESSES_OURS 1 /* init, which a cgroup counts with the command's */
+/* Of the net beneath it: what refuses first has to be what counts refusals. */
+#define PROCESSES_SLACK 8
 /* More of them could keep everybody else from the processors when they have to end; below,
  * a second directory for each run would cost more than it gives. */
 #define PROCESSES_FEW 256
@@ -119,6 +121,13 @@ enum nacre_status pr_group_take(struct pr_groups *groups, struct nacre_executor 
     if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_PIDS))
         wanted.processes_max = limits->processes_max + PROCESSES_OURS;
     return nacre_box_group_take(ret_group->pool, &wanted, &ret_group->group, err);
+}
+
+uint64_t pr_group_processes(const struct pr_group *group, const struct nacre_plan *plan)
+{
+    bool counts = group->group && nacre_box_cgroups_has(group->pool, NACRE_BOX_PIDS);
+
+    return plan->limits.processes_max + (counts ? PROCESSES_SLACK : 0);
 }
 
 bool pr_group_weighs(const struct pr_group *group)

@@ -36,6 +36,9 @@ NACRE_MUST_CHECK enum nacre_status pr_group_take(struct pr_groups *groups,
                                                  const struct nacre_plan *plan,
                                                  struct pr_group *ret_group,
                                                  struct nacre_error *err);
+/* What RLIMIT_NPROC is to allow: what the plan does; where the group counts processes,
+ * and so can tell that some were refused, a few more. */
+uint64_t pr_group_processes(const struct pr_group *group, const struct nacre_plan *plan);
 /* Has what is in it a weight of its own on the processors? */
 bool pr_group_weighs(const struct pr_group *group);
 /* All that is in it, also where its init can't: for want of the processor, or stopped. */

@@ -6,40 +6,32 @@
 #include <unistd.h>
 
 #include "nacre/binds.h"
+#include "nacre/engine_ways.h"
 #include "nacre/text.h"
 
-static enum nacre_status check(const struct nacre_open_mount *open, const char *home,
+static enum nacre_status check(const struct nacre_open_mount *open,
+                               const struct nacre_bind_caller *caller,
                                struct nacre_error *err)
 {
     struct nacre_bind_refusal refusal;
-    char path[NACRE_PATH_MAX], shown[NACRE_SHOWN];
+    char path[NACRE_PATH_MAX], shown[NACRE_SHOWN], what[NACRE_SHOWN];
 
     if (!nacre_mounts_real_name(open->fd, path))
         return nacre_fail(err, NACRE_ERR_IO,
                           "mount '%.100s': its real name can't be found",
                           open->mount->guest);
-    if (!nacre_bind_is_refused(path, open->mount->writable, home, &refusal))
+    if (!nacre_bind_is_refused(path, open->mount->writable, caller, &refusal))
         return NACRE_OK;
     return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
                       "mount '%.100s': %s is really %s%.60s: %.120s; mount a directory "
                       "that holds only what the tool needs",
                       open->mount->guest, nacre_text_shown(shown, open->mount->host),
-                      refusal.is_above ? "above " : "", refusal.what, refusal.why);
+                      refusal.is_above ? "above " : "",
+                      nacre_text_shown(what, refusal.what), refusal.why);
 }
 
-enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts, const char *home,
-                                 struct nacre_error *err)
-{
-    enum nacre_status status = NACRE_OK;
-
-    for (uint32_t i = 0; i < mounts->count && status == NACRE_OK; i++)
-        if (mounts->items[i].fd >= 0 && !mounts->items[i].mount->own &&
-            strcmp(mounts->items[i].mount->guest, "/") != 0)
-            status = check(&mounts->items[i], home, err);
-    return status;
-}
-
-char *nacre_binds_home(void)
+/* Links resolved; NULL where there is none. */
+static char *find_home(void)
 {
     const char *home = getenv("HOME");
     struct passwd entry, *found = NULL;
@@ -50,4 +42,31 @@ char *nacre_binds_home(void)
         home = found ? found->pw_dir : NULL;
     }
     return home ? realpath(home, NULL) : NULL;
+}
+
+static bool is_judged(const struct nacre_open_mount *open)
+{
+    return open->fd >= 0 && !open->mount->own && strcmp(open->mount->guest, "/") != 0;
+}
+
+enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts,
+                                    struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *home = NULL;
+    NACRE_AUTO(nacre_engine_ways_clear) struct nacre_engine_ways ways = { .count = 0 };
+    struct nacre_bind_caller caller;
+    enum nacre_status status;
+    uint32_t at = 0;
+
+    while (at < mounts->count && !is_judged(&mounts->items[at]))
+        at++;
+    if (at == mounts->count)
+        return NACRE_OK;
+    home = find_home();
+    status = nacre_engine_ways_find(&ways, err);
+    caller = (struct nacre_bind_caller){ home, (const char *const *)ways.paths };
+    for (; at < mounts->count && status == NACRE_OK; at++)
+        if (is_judged(&mounts->items[at]))
+            status = check(&mounts->items[at], &caller, err);
+    return status;
 }

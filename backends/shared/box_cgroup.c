@@ -636,7 +636,7 @@ void nacre_box_group_put(struct nacre_box_cgroups *cgroups, struct nacre_box_gro
 
     if (!group)
         return;
-    nacre_box_group_thaw(group);
+    box_group_thaw(group);
     is_empty = box_group_is_empty(group);
     for (int i = 0; i < EMPTY_MS_MAX && !is_empty; i++) {
         nacre_cgroup_pause_ms(1);
@@ -652,6 +652,6 @@ void nacre_box_group_drop(struct nacre_box_cgroups *cgroups,
 {
     if (!group)
         return;
-    nacre_box_group_thaw(group);
+    box_group_thaw(group);
     retire(cgroups, group, EMPTY_MS_MAX);
 }

@@ -103,15 +103,8 @@ size_t nacre_box_group_procs(const struct nacre_box_group *group,
 void nacre_box_group_usage(const struct nacre_box_group *group,
                            struct nacre_box_usage *ret_usage);
 
-/* Stop all that is in it, until thawed or killed.  NACRE_ERR_TIMEOUT, and nothing is
- * stopped, when that takes longer than a second; NACRE_ERR_UNAVAILABLE without
- * NACRE_BOX_FREEZER. */
-NACRE_MUST_CHECK enum nacre_status nacre_box_group_freeze(struct nacre_box_group *group,
-                                                          struct nacre_error *err);
-void nacre_box_group_thaw(struct nacre_box_group *group);
-
-/* Kill all that is in it, however fast it forks; frozen or not.  NACRE_ERR_TIMEOUT when
- * something is left at `deadline_ns` (nacre_clock_ns). */
+/* Freeze all that is in it, where there is a freezer, and kill it, however fast it forks.
+ * NACRE_ERR_TIMEOUT when something is left at `deadline_ns` (nacre_clock_ns). */
 NACRE_MUST_CHECK enum nacre_status nacre_box_group_kill(struct nacre_box_group *group,
                                                         uint64_t deadline_ns,
                                                         struct nacre_error *err);

@@ -13,7 +13,7 @@
 #include "nacre/clock.h"
 
 #define PERIOD_US 100000
-#define FREEZE_MS_MAX 1000
+#define FREEZE_MS_MAX 20 /* then it is killed as it is */
 /* The kernel has no more pids than this, and takes no higher limit. */
 #define PIDS_MAX 4194304
 /* Caches of the kernel's that stay charged after the last process; they give way. */
@@ -266,25 +266,19 @@ static bool is_frozen(const struct nacre_box_group *group)
     return strcmp(text, "FROZEN\n") == 0;
 }
 
-enum nacre_status nacre_box_group_freeze(struct nacre_box_group *group,
-                                         struct nacre_error *err)
+bool box_group_freeze(struct nacre_box_group *group, int ms_max)
 {
-    if (!group->of[BOX_FREEZER])
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "a sandbox can't be frozen: there is no usable freezer cgroup");
-    if (!begin_freeze(group, true))
-        return nacre_fail(err, NACRE_ERR_IO, "a sandbox can't be frozen");
-    for (int i = 0; i < FREEZE_MS_MAX; i++) {
+    if (!group->of[BOX_FREEZER] || !begin_freeze(group, true))
+        return false;
+    for (int i = 0; i < ms_max; i++) {
         if (is_frozen(group))
-            return NACRE_OK;
+            return true;
         nacre_cgroup_pause_ms(1);
     }
-    nacre_box_group_thaw(group);
-    return nacre_fail(err, NACRE_ERR_TIMEOUT, "a sandbox was not frozen within %d ms",
-                      FREEZE_MS_MAX);
+    return false;
 }
 
-void nacre_box_group_thaw(struct nacre_box_group *group)
+void box_group_thaw(struct nacre_box_group *group)
 {
     if (group->of[BOX_FREEZER])
         (void)begin_freeze(group, false);
@@ -296,15 +290,13 @@ static void kill_once(struct nacre_box_group *group)
     bool done = group->v2[BOX_FREEZER] &&
                 nacre_cgroup_write(group->of[BOX_FREEZER]->dir_fd, "cgroup.kill", "1");
 
-    if (!done && group->of[BOX_FREEZER] && begin_freeze(group, true)) {
-        for (int i = 0; i < 20 && !is_frozen(group); i++)
-            nacre_cgroup_pause_ms(1);
-    }
+    if (!done)
+        (void)box_group_freeze(group, FREEZE_MS_MAX);
     /* Mostly they are in all of the directories: one list is as good as the others. */
     for (size_t i = 0; i < group->count &&
                        !nacre_cgroup_kill_listed(group->dirs[i].dir_fd, group->name); i++)
         ;
-    nacre_box_group_thaw(group);
+    box_group_thaw(group);
 }
 
 enum nacre_status nacre_box_group_kill(struct nacre_box_group *group,

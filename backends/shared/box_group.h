@@ -52,6 +52,11 @@ bool box_group_is_empty(const struct nacre_box_group *group);
 /* Is there nothing in it that the next one would pay for? */
 bool box_group_is_clean(const struct nacre_box_group *group);
 
+/* All that is in it stands still from here on, until it is thawed.  False when that takes
+ * longer than `ms_max`: then some do, and the others will; or there is no freezer. */
+bool box_group_freeze(struct nacre_box_group *group, int ms_max);
+void box_group_thaw(struct nacre_box_group *group);
+
 /* Which controllers are looked for. */
 enum box_extent {
     BOX_ALL,

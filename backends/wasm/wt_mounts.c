@@ -12,13 +12,10 @@ enum nacre_status wt_mounts_open(const struct nacre_plan *plan,
                                  struct nacre_error *err)
 {
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
-    NACRE_AUTO(nacre_heap_guard) char *home = NULL;
     enum nacre_status status = nacre_mounts_open(plan, protected_paths, &mounts, err);
 
-    if (status == NACRE_OK && plan->strict_binds) {
-        home = nacre_binds_home();
-        status = nacre_binds_check(&mounts, home, err);
-    }
+    if (status == NACRE_OK && plan->strict_binds)
+        status = nacre_binds_check(&mounts, err);
     if (status != NACRE_OK)
         return status;
     *ret_mounts = mounts;

@@ -99,6 +99,24 @@ static bool holds(const char *path, const char *name)
     return false;
 }
 
+/* Does `path` end in the first `length` bytes of `name`, whole components? */
+static bool ends_in(const char *path, const char *name, size_t length)
+{
+    size_t whole = strlen(path);
+
+    return whole > length && path[whole - length - 1] == '/' &&
+           strncmp(path + whole - length, name, length) == 0;
+}
+
+/* "/a/.config" is above ".config/gcloud", "/a/.local" above ".local/share/keyrings". */
+static bool is_above(const char *path, const char *name)
+{
+    for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/'))
+        if (ends_in(path, name, (size_t)(at - name)))
+            return true;
+    return false;
+}
+
 /* "/home/NAME": the usual place of a home directory. */
 static bool is_home(const char *host, const char *home)
 {
@@ -117,8 +135,8 @@ static bool refuse(struct nacre_bind_refusal *ret_refusal, const char *what,
     return true;
 }
 
-bool nacre_bind_is_refused(const char *host, bool writable, const char *home,
-                           struct nacre_bind_refusal *ret_refusal)
+static bool is_place(const char *host, bool writable,
+                     struct nacre_bind_refusal *ret_refusal)
 {
     const char *rest;
 
@@ -137,13 +155,41 @@ bool nacre_bind_is_refused(const char *host, bool writable, const char *home,
         if (nacre_path_is_below(path, host, NULL))
             return refuse(ret_refusal, path, places[i].why, true);
     }
+    return false;
+}
+
+/* Wherever the caller has it; a link to it is another of its names. */
+static bool is_engine(const char *host, const char *const *engine,
+                      struct nacre_bind_refusal *ret_refusal)
+{
+    static const char why[] =
+        "the engine's socket, or the keys to it: whoever has it has the host";
+
+    for (; engine && *engine; engine++) {
+        if (nacre_path_is_below(host, *engine, NULL))
+            return refuse(ret_refusal, *engine, why, false);
+        if (nacre_path_is_below(*engine, host, NULL))
+            return refuse(ret_refusal, *engine, why, true);
+    }
+    return false;
+}
+
+bool nacre_bind_is_refused(const char *host, bool writable,
+                           const struct nacre_bind_caller *caller,
+                           struct nacre_bind_refusal *ret_refusal)
+{
+    if (is_place(host, writable, ret_refusal))
+        return true;
     for (size_t i = 0; i < NACRE_COUNT(names); i++)
         if (holds(host, names[i].name))
             return refuse(ret_refusal, names[i].name, names[i].why, false);
-    if (is_home(host, home))
+    if (is_home(host, caller ? caller->home : NULL))
         return refuse(ret_refusal, "a home directory", "its owner's keys lie there",
                       false);
-    return false;
+    for (size_t i = 0; i < NACRE_COUNT(names); i++)
+        if (is_above(host, names[i].name))
+            return refuse(ret_refusal, names[i].name, names[i].why, true);
+    return is_engine(host, caller ? caller->engine : NULL, ret_refusal);
 }
 
 bool nacre_bind_target_is_refused(const char *guest,

@@ -182,7 +182,7 @@ static void say_kernels(const struct draft *draft, const char *shown, const char
 
     WHAT(decision, "%s: the host's is not there%s", shown,
          part && part->read ? "; the sandbox has its own" : "");
-    WALL(decision, part && part->guest ? part->mechanism : "not in the sandbox's root");
+    WALL(decision, part && part->guest ? part->mechanism : NOT_IN_ROOT);
 }
 
 static void say_denied(struct draft *draft, const struct candidates *list)
@@ -207,6 +207,8 @@ static void say_denied(struct draft *draft, const struct candidates *list)
             WHAT(&decision, "%s: covered in the sandbox's own files", path);
         } else if (hits == 0) {
             WHAT(&decision, "%s: no mount reaches it", path);
+            if (draft->walls->unreached)
+                WALL(&decision, draft->walls->unreached);
         } else if (hits == 1) {
             WHAT(&decision, "%s: cut out of the mount %s", path, mount);
         } else {

@@ -1,10 +1,13 @@
 /* Which limit of a policy ended a run, or left its mark on it; pure. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "draft.h"
+#include "nacre/clock.h"
 #include "nacre/explain.h"
+#include "nacre/text.h"
 
 struct told {
     const struct nacre_policy *policy;
@@ -12,15 +15,24 @@ struct told {
     struct nacre_denial *denial;
 };
 
-static void say(const struct told *told, const char *code, const char *rule,
-                struct nacre_place place)
+static void say_item(const struct told *told, const char *code, const char *rule,
+                     size_t item, struct nacre_place place, const char *fix)
 {
     *told->denial = (struct nacre_denial){ .place = place };
     (void)snprintf(told->denial->code, sizeof(told->denial->code), "%s", code);
-    nacre_rule_name(told->denial->rule, rule, 0);
-    (void)snprintf(told->denial->fix, sizeof(told->denial->fix), "raise spec.%s", rule);
+    nacre_rule_name(told->denial->rule, rule, item);
+    (void)snprintf(told->denial->fix, sizeof(told->denial->fix), "%s", fix);
     nacre_policy_spell(told->policy, told->denial->rule, told->denial->fix,
                        sizeof(told->denial->fix));
+}
+
+static void say(const struct told *told, const char *code, const char *rule,
+                struct nacre_place place)
+{
+    char fix[80];
+
+    (void)snprintf(fix, sizeof(fix), "raise spec.%s", rule);
+    say_item(told, code, rule, 0, place, fix);
 }
 
 #define TEXT(told, ...) \
@@ -79,6 +91,64 @@ static void say_memory(const struct told *told, const char *code)
              limit->value);
 }
 
+/* ---- limits of each process, of a container ---- */
+
+/* "cpu=1:2" */
+static bool read_pair(const char *text, uint64_t *ret_soft, uint64_t *ret_hard)
+{
+    const char *value = strchr(text, '='), *colon = value ? strchr(value, ':') : NULL;
+    char soft[24];
+
+    if (!value)
+        return false;
+    value++;
+    (void)snprintf(soft, sizeof(soft), "%.*s", (int)strcspn(value, ":"), value);
+    return nacre_text_u64(soft, INT64_MAX, ret_soft) &&
+           nacre_text_u64(colon ? colon + 1 : soft, INT64_MAX, ret_hard);
+}
+
+/* The kernel says which by the signal; at the hard limit of time that is SIGKILL, as
+ * anybody's may be, and what was used has to bear it out: three quarters, for it kills by
+ * counting ticks and tells what it measured. */
+static bool is_met(const struct nacre_result *result, const char *name, uint64_t hard)
+{
+    if (strcmp(name, "fsize") == 0)
+        return result->signal == SIGXFSZ;
+    return result->signal == SIGXCPU ||
+           (result->signal == SIGKILL &&
+            strncmp(result->reason, NACRE_REASON_DIED, strlen(NACRE_REASON_DIED)) == 0 &&
+            result->usage.cpu_ns / NACRE_NS_PER_MS * 4 / 3 / 1000 >= hard);
+}
+
+static bool say_ulimit(const struct told *told)
+{
+    static const struct {
+        const char *name, *what;
+    } rows[] = {
+        { "cpu", "s of processor time" },
+        { "fsize", "bytes in one file" },
+    };
+    const struct nacre_rules *rules = &told->policy->container.ulimits;
+
+    if (told->result->outcome != NACRE_OUTCOME_KILLED)
+        return false;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++)
+        for (size_t k = 0; k < rules->count; k++) {
+            const char *text = rules->items[k].text, *name = rows[i].name;
+            uint64_t soft, hard;
+
+            if (strncmp(text, name, strlen(name)) != 0 || text[strlen(name)] != '=' ||
+                !read_pair(text, &soft, &hard) || !is_met(told->result, name, hard))
+                continue;
+            say_item(told, "ulimit", "container.ulimits", k + 1, rules->items[k].place,
+                     "raise it, soft and hard");
+            TEXT(told, "a process of it may have %" PRIu64 " %s (%s), and the kernel "
+                       "killed it there", soft, rows[i].what, name);
+            return true;
+        }
+    return false;
+}
+
 /* Limits that a guest may have met and gone on. */
 static bool say_met(const struct told *told)
 {
@@ -124,7 +194,7 @@ bool nacre_explain_limit(const struct nacre_policy *policy,
     case NACRE_OUTCOME_EXITED:
     case NACRE_OUTCOME_TRAPPED:
     case NACRE_OUTCOME_KILLED:
-        if (!say_met(&told))
+        if (!say_ulimit(&told) && !say_met(&told))
             return false;
         break;
     case NACRE_OUTCOME_NONE:

@@ -86,6 +86,7 @@ static const struct walls process = {
     .mount = "bind mount from a kept fd, nosuid, nodev; landlock",
     .private_mount = "a directory of a tmpfs, gone with the sandbox",
     .denied = COVER_WALL,
+    .unreached = NOT_IN_ROOT,
     .sockets = SOCKETS " (Landlock ABI 9 refuses sockets: see nacre backends)",
     .memory_unit = "MiB of memory, all processes together",
     .memory = "memory cgroup",
@@ -124,6 +125,7 @@ static const struct walls process = {
     .tree = "writable root",                                                         \
     .private_mount = "a tmpfs of the container, gone with it",                       \
     .denied = COVER_WALL,                                                            \
+    .unreached = NOT_IN_ROOT,                                                        \
     .covers_root = true,                                                             \
     .memory_unit = "MiB of memory, all processes together",                          \
     .processes_unit = "processes and threads",                                       \
@@ -246,6 +248,7 @@ static const struct walls vm = {
     .mount = "9p share of a bind whose device and inode are compared with a kept fd",
     .private_mount = "a tmpfs of the machine",
     .denied = COVER_WALL,
+    .unreached = NOT_IN_ROOT,
     .covers_root = true,
     .memory_unit = "MiB of memory, all processes together",
     .memory = "memory cgroup of the machine's kernel, read back from inside",
@@ -354,17 +357,17 @@ static const struct builtin process_parts[] = {
     { "/proc", true, false, "/proc of this sandbox's processes alone",
       "pid namespace; the kernel's secrets masked" },
     { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",
-      "no other node; mknod refused" },
+      "no other node; device nodes refused" },
     TMP_ROW,
     { NULL, false, false, "no /home, /root, /var or /sys of the host",
-      "not in the sandbox's root" },
+      NOT_IN_ROOT },
 };
 
 static const struct builtin process_full_parts[] = {
     { "/proc", true, false, "/proc of this sandbox's processes alone",
       "pid namespace; the kernel's secrets masked" },
     { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",
-      "no other node; mknod refused" },
+      "no other node; device nodes refused" },
     { "/sys", false, false, "/sys is covered", "not the host's" },
     { "/run", false, false, "/run is covered: doors to the host's services",
       "not the host's" },
@@ -377,7 +380,7 @@ static const struct builtin process_full_parts[] = {
     { "/dev", true, true,                                                          \
       "/dev of the engine's: no device of the host; shm (64 MiB) and mqueue can be " \
       "written",                                                                   \
-      "devices cgroup; mknod refused; shm's size read back from inside" },         \
+      "devices cgroup; device nodes refused; shm's size read back from inside" },  \
     TMP_ROW
 
 static const struct builtin container_parts[] = {
@@ -399,7 +402,7 @@ static const struct builtin container_full_parts[] = {
     { "/dev", true, true,                                                          \
       "/dev of gVisor's kernel: no device of the host; shm (64 MiB) and mqueue can " \
       "be written",                                                                \
-      "gVisor's own; mknod refused" },                                             \
+      "gVisor's own; device nodes refused" },                                      \
     TMP_ROW
 
 static const struct builtin gvisor_parts[] = {
@@ -419,7 +422,7 @@ static const struct builtin gvisor_full_parts[] = {
     { "/sys", false, false, "/sys is covered", "the machine has no sysfs" },       \
     { "/dev", true, true,                                                          \
       "/dev: null, zero, full, random, urandom, tty and shm (64 MiB)",             \
-      "no device of the host; mknod refused" },                                    \
+      "no device of the host; device nodes refused" },                             \
     TMP_ROW
 
 static const struct builtin machine_parts[] = {

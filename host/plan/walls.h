@@ -3,6 +3,8 @@
 
 #include "nacre/plan.h"
 
+#define NOT_IN_ROOT "not in the sandbox's root"
+
 /* A line about containers that an executor would take and not keep. */
 struct unkept {
     const char *rule, *begins; /* of an entry; "": any */
@@ -30,6 +32,7 @@ struct walls {
     const char *deny, *no_files; /* mode deny: what, and by which wall */
     const char *full, *tree;     /* mode full likewise */
     const char *mount, *private_mount, *denied;
+    const char *unreached; /* a denied name that no mount reaches; NULL: as `denied` */
     const char *sockets; /* what of the host's is in a granted directory beside files */
     bool covers_root; /* denied names in the sandbox's own parts are covered too */
 

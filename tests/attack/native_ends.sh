@@ -10,6 +10,31 @@ stray_groups() {
     while IFS=- read -r _ name _; do [[ -e /proc/$name ]] || echo "$name"; done | wc -l
 }
 
+# What a killed one has held is given back by whoever comes next, whatever that one needs.
+D25_held_names_are_given_back_at_any_next_start() {
+  scene
+  native p.yaml '!/workspace/.env' '!/workspace/no/such/key' timeout_ms=60000
+  native process.yaml mode=deny
+  native none.yaml level=none mode=deny
+  sed -i '/filesystem:/,/mode: deny/d' none.yaml
+  local next
+  for next in process.yaml none.yaml; do
+    begin sh -c "echo up; sleep 60"
+    until_true 20 grep -q up "$scratch/out" || fail "it does not run"
+    [[ -e work/.env && -e work/no && -e work/.git ]] || fail "no name is held"
+    # One that lives keeps its own.
+    run run --policy "$next" $([[ $next == none* ]] && echo --unsandboxed) -- true
+    expect_status 0
+    [[ -e work/.env && -e work/no && -e work/.git ]] || fail "a held name was taken"
+    kill_nacre
+    [[ -e work/.env && -e work/no && -e work/.git ]] || fail "nobody was killed"
+    run run --policy "$next" $([[ $next == none* ]] && echo --unsandboxed) -- true
+    expect_status 0
+    [[ ! -e work/.env && ! -e work/no && ! -e work/.git ]] || fail "left behind: $next"
+    [[ -z $(find home -path '*placeholders/*') ]] || fail "a record was left behind"
+  done
+}
+
 D25_a_killed_nacre_leaves_nothing_running() {
   scene
   native p.yaml '!/workspace/.env' '!/workspace/sub/key' timeout_ms=60000
@@ -24,10 +49,8 @@ D25_a_killed_nacre_leaves_nothing_running() {
   kill_nacre
   expect_gone "$word"
   # What was held is given back by whoever comes next, and the log says what happened.
-  native q.yaml
-  mkdir other
-  chmod 777 other
-  run run --policy q.yaml --workspace other -- true
+  native q.yaml mode=deny
+  run run --policy q.yaml -- true
   expect_status 0
   [[ ! -e work/.env && ! -e work/sub/key ]] || fail "a held name was left behind"
   [[ -z $(find home -path '*placeholders/*') ]] || fail "a record was left behind"

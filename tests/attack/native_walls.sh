@@ -198,6 +198,78 @@ END
   wait "$server" 2>/dev/null || true
 }
 
+# listen PATH: a service on a socket there, for a minute; its pid is in `server`.
+listen() {
+  python3 -c 'import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()
+os.chmod(sys.argv[1], 0o777); time.sleep(60)' "$1" &
+  server=$!
+  until_true 10 test -S "$1" || fail "no server"
+}
+
+D03_the_engine_is_no_mount_wherever_it_listens() {
+  scene
+  mkdir eng eng2 keys free
+  chmod 755 eng eng2 keys free
+  ln -s eng way
+  ln -s ../eng/e.sock eng2/alias.sock
+  echo KEY >keys/key.pem
+  local server reach=/workspace/attack_native_reach where
+  listen "$PWD/eng/e.sock"
+  [[ $(work/attack_native_reach path "$PWD/eng/e.sock") == ok ]] || fail "no service"
+  native p.yaml "$PWD/eng:ro"
+  # The control: a socket that is nobody's engine is reached as any file is.
+  inside $reach path "$PWD/eng/e.sock"
+  expect_out ok
+  # By its own name, by a link on the way to it, by a link to the socket itself; and from
+  # a directory above.
+  for where in eng/e.sock way/e.sock eng2/alias.sock; do
+    DOCKER_HOST=unix://$PWD/$where inside $reach path "$PWD/eng/e.sock"
+    expect_status 126
+    expect_out ""
+    expect_err_has "the engine's socket"
+  done
+  native p.yaml "$PWD:ro"
+  sed -i 's|/workspace|/w|' p.yaml
+  DOCKER_HOST=unix://$PWD/eng/e.sock run run --policy p.yaml -- true
+  expect_status 126
+  native p.yaml "$PWD/keys:ro"
+  inside cat "$PWD/keys/key.pem"
+  expect_out KEY
+  DOCKER_CERT_PATH=$PWD/keys inside cat "$PWD/keys/key.pem"
+  expect_status 126
+  expect_out ""
+  native p.yaml "$PWD/free:ro"
+  DOCKER_HOST=unix://$PWD/eng/e.sock DOCKER_CERT_PATH=$PWD/keys inside echo ran
+  expect_out ran
+  kill "$server"
+  wait "$server" 2>/dev/null || true
+}
+
+S01_a_directory_above_credentials_is_no_mount() {
+  scene
+  mkdir -p home/.config/gcloud home/.config/app home/.local/share/keyrings
+  echo CANARY | tee home/.config/gcloud/creds home/.config/app/settings \
+    >home/.local/share/keyrings/login
+  chmod -R a+rX home
+  local where
+  for where in .config .config/gcloud .local .local/share; do
+    native p.yaml "$PWD/home/$where:ro"
+    inside sh -c "cat $PWD/home/$where/*/* $PWD/home/$where/*"
+    expect_status 126
+    expect_out ""
+  done
+  # A link is judged by where it leads.
+  ln -s home/.config settings
+  native p.yaml "$PWD/settings:ro"
+  inside sh -c "cat $PWD/settings/*/*"
+  expect_status 126
+  expect_out ""
+  native p.yaml "$PWD/home/.config/app:ro"
+  inside cat "$PWD/home/.config/app/settings"
+  expect_out CANARY
+}
+
 S01_nothing_of_the_caller_comes_along() {
   scene
   native p.yaml

@@ -112,4 +112,20 @@ static inline void say_and_exit(struct fake_init *self)
     }
 }
 
+/* Runs until it is killed, and obeys, or does not. */
+static inline void running(struct fake_init *self)
+{
+    const struct init_exit exit = { INIT_HOW_KILLED, SIGKILL };
+    const bool *obeys = self->data;
+    uint8_t id[FRAME_ID];
+
+    (void)fake_init_report(self);
+    if (!fake_init_await_start(self, id, NULL))
+        return;
+    fake_init_send(self, FRAME_STARTED, 0, id, NULL, 0);
+    if (fake_init_await_kill(self) && *obeys)
+        fake_init_exit(self, id, &exit);
+    fake_init_idle(self);
+}
+
 #endif

@@ -10,6 +10,9 @@
 #include "nacre/binds.h"
 #include "nacre/own.h"
 
+/* As whoever has DOCKER_HOST=unix:///srv/eng/e.sock and DOCKER_CERT_PATH=/opt/keys. */
+static const char *const engine[] = { "/srv/eng/e.sock", "/opt/keys", NULL };
+
 static const struct {
     const char *host;
     bool writable;
@@ -53,17 +56,34 @@ static const struct {
     { "/lib64", true, NULL, "/lib64", false },
     { "/people/ann", false, "/people/ann", "a home directory", false },
     { "/people", false, "/people/ann", "a home directory", false },
+    { "/home/ann/.config", true, NULL, ".config/gcloud", true },
+    { "/srv/h/.config", false, "/srv/h", ".config/gcloud", true },
+    { "/.config", false, NULL, ".config/gcloud", true },
+    { "/srv/h/.local", false, NULL, ".local/share/keyrings", true },
+    { "/srv/h/.local/share", false, NULL, ".local/share/keyrings", true },
+    { "/srv/eng/e.sock", false, NULL, "/srv/eng/e.sock", false },
+    { "/srv/eng", false, NULL, "/srv/eng/e.sock", true },
+    { "/srv", true, NULL, "/srv/eng/e.sock", true },
+    { "/opt/keys", false, NULL, "/opt/keys", false },
+    { "/opt/keys/old", false, NULL, "/opt/keys", false },
+    { "/opt", false, NULL, "/opt/keys", true },
 
     { "/usr", false, NULL, NULL, false },
     { "/usr/share/dict", false, NULL, NULL, false },
-    { "/srv", true, NULL, NULL, false },
+    { "/srv/engine", true, NULL, NULL, false },
+    { "/srv/eng/e.sock.d", true, NULL, NULL, false },
+    { "/opt/keys2", true, NULL, NULL, false },
     { "/srv/project", true, "/people/ann", NULL, false },
     { "/people/ann/project", true, "/people/ann", NULL, false },
     { "/home/ann/project", true, NULL, NULL, false },
     { "/root/project", true, "/root", NULL, false },
     { "/home/ann/.sshx", true, NULL, NULL, false },
     { "/home/ann/x.ssh", true, NULL, NULL, false },
-    { "/home/ann/.config", true, NULL, NULL, false },
+    { "/home/ann/.config/app", true, NULL, NULL, false },
+    { "/home/ann/x.config", true, NULL, NULL, false },
+    { "/home/ann/.local/state/nacre", true, NULL, NULL, false },
+    { "/home/ann/.local/share/app", true, NULL, NULL, false },
+    { "/srv/share", true, NULL, NULL, false },
     { "/dev/shm/project", true, NULL, NULL, false },
     { "/etcetera", true, NULL, NULL, false },
     { "/running/docker.socket", true, NULL, NULL, false },
@@ -76,9 +96,10 @@ static void a_directory_that_rules_the_host_or_its_user_is_never_bound(void **st
 {
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(sources); i++) {
+        const struct nacre_bind_caller caller = { sources[i].home, engine };
         struct nacre_bind_refusal refusal = { 0 };
         bool refused = nacre_bind_is_refused(sources[i].host, sources[i].writable,
-                                             sources[i].home, &refusal);
+                                             &caller, &refusal);
 
         print_message("%s\n", sources[i].host);
         assert_int_equal(refused, sources[i].what != NULL);

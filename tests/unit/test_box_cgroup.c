@@ -221,13 +221,7 @@ static bool goes_on(const volatile uint64_t *count, bool expected)
 /* Who is to stand still needs the processor for it, which a busy machine gives late. */
 static void freeze(struct nacre_box_group *group)
 {
-    struct nacre_error err = { .text = "" };
-    enum nacre_status status = NACRE_ERR_TIMEOUT;
-
-    for (int i = 0; i < 90 && status == NACRE_ERR_TIMEOUT; i++)
-        status = nacre_box_group_freeze(group, &err);
-    if (status != NACRE_OK)
-        fail_msg("%s", err.text);
+    assert_true(box_group_freeze(group, 90000));
 }
 
 static void wait_until_inside(const struct nacre_box_group *group)
@@ -250,7 +244,7 @@ static void freeze_thaw_and_kill(struct nacre_box_cgroups *pool)
     assert_true(goes_on(count, true));
     freeze(group);
     assert_false(goes_on(count, false));
-    nacre_box_group_thaw(group);
+    box_group_thaw(group);
     assert_true(goes_on(count, true));
     freeze(group);
     assert_int_equal(nacre_box_group_kill(group, nacre_clock_ns() + 30 * SECOND, &err),

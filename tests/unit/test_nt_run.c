@@ -334,22 +334,6 @@ static void a_command_that_is_refused_reads_nothing(void **state)
 
 /* ---- ends that are not its own ---- */
 
-/* Runs until it is killed, and obeys, or does not. */
-static void running(struct fake_init *self)
-{
-    const struct init_exit exit = { INIT_HOW_KILLED, SIGKILL };
-    const bool *obeys = self->data;
-    uint8_t id[FRAME_ID];
-
-    (void)fake_init_report(self);
-    if (!fake_init_await_start(self, id, NULL))
-        return;
-    fake_init_send(self, FRAME_STARTED, 0, id, NULL, 0);
-    if (fake_init_await_kill(self) && *obeys)
-        fake_init_exit(self, id, &exit);
-    fake_init_idle(self);
-}
-
 static void *cancel_soon(void *data)
 {
     struct timespec pause = { 0, 20000000 };
@@ -405,56 +389,6 @@ static void one_that_was_cancelled_before_never_begins(void **state)
     assert_false(nt_box_is_spent(box));
     closed(box);
     assert_false(started);
-}
-
-static bool third_time(void *data, char *reason, size_t size)
-{
-    int *asked = data;
-
-    (void)snprintf(reason, size, "the ground has moved");
-    return ++*asked == 3;
-}
-
-static void a_disturbed_command_is_killed_with_the_reason(void **state)
-{
-    bool obeys = true;
-    struct nt_box *box = opened(running, &obeys);
-    struct nt_command command = command_of(&no_input);
-    int asked = 0;
-
-    (void)state;
-    command.disturbed = third_time;
-    command.disturbed_data = &asked;
-    assert_int_equal(run(box, &command), NACRE_OK);
-    assert_int_equal(asked, 3);
-    assert_int_equal(result.outcome, NACRE_OUTCOME_KILLED);
-    assert_int_equal(result.signal, SIGKILL);
-    assert_string_equal(result.reason, "the ground has moved");
-    closed(box);
-    assert_int_equal(fake.kills, 1);
-}
-
-static bool always(void *data, char *reason, size_t size)
-{
-    (void)data;
-    (void)snprintf(reason, size, "the ground has moved");
-    return true;
-}
-
-/* It read what its covers were to hide, said it and was gone, all between two looks. */
-static void what_a_disturbed_command_said_goes_nowhere(void **state)
-{
-    struct nt_box *box = opened(obedient, NULL);
-    struct nt_command command = command_of(&no_input);
-
-    (void)state;
-    command.disturbed = always;
-    assert_int_equal(run(box, &command), NACRE_OK);
-    assert_int_equal(result.outcome, NACRE_OUTCOME_KILLED);
-    assert_string_equal(result.reason, "the ground has moved");
-    assert_true(output_is(&result.output, ""));
-    assert_true(output_is(&result.errors, ""));
-    closed(box);
 }
 
 static void an_init_that_does_not_kill_costs_the_box(void **state)
@@ -650,8 +584,6 @@ int main(void)
         cmocka_unit_test(a_command_that_is_refused_reads_nothing),
         cmocka_unit_test(a_cancelled_command_is_killed_by_that_signal),
         cmocka_unit_test(one_that_was_cancelled_before_never_begins),
-        cmocka_unit_test(a_disturbed_command_is_killed_with_the_reason),
-        cmocka_unit_test(what_a_disturbed_command_said_goes_nowhere),
         cmocka_unit_test(an_init_that_does_not_kill_costs_the_box),
         cmocka_unit_test(an_init_that_misses_the_deadline_costs_the_box),
         cmocka_unit_test(many_threads_share_a_box),

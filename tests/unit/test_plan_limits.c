@@ -3,6 +3,7 @@
  * failing allocation leaves nothing half made.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 
 #include "asked.h"
 #include "fail_alloc.h"
+#include "nacre/clock.h"
 #include "nacre/explain.h"
 #include "nacre/plan.h"
 #include "plan_words.h"
@@ -355,6 +357,57 @@ static void each_ending_by_a_limit_names_its_line_and_what_to_do(void **state)
     }
 }
 
+static void a_ulimit_that_killed_names_its_line_and_what_to_do(void **state)
+{
+    static const struct {
+        struct nacre_result result;
+        const char *rule; /* NULL: no limit had to do with it */
+        const char *text;
+    } rows[] = {
+        { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGXCPU }, "container.ulimits[1]",
+          "2 s of processor time (cpu)" },
+        { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGXFSZ }, "container.ulimits[2]",
+          "4096 bytes in one file (fsize)" },
+        { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGKILL,
+            .usage.cpu_ns = 26 * NACRE_NS_PER_S / 10, .reason = "it died of SIGKILL" },
+          "container.ulimits[1]", "2 s of processor time (cpu)" },
+        /* Below the hard one, or nacre's own: another's kill. */
+        { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGKILL,
+            .usage.cpu_ns = 22 * NACRE_NS_PER_S / 10, .reason = "it died of SIGKILL" },
+          NULL, NULL },
+        { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGKILL,
+            .usage.cpu_ns = 3 * NACRE_NS_PER_S, .reason = "cancelled" }, NULL, NULL },
+        { { .outcome = NACRE_OUTCOME_KILLED, .signal = SIGTERM }, NULL, NULL },
+        { { .outcome = NACRE_OUTCOME_EXITED, .exit_status = 128 + SIGXCPU }, NULL, NULL },
+    };
+    struct nacre_rule said[] = { { (char *)"core=0:0", { 7, 1 } },
+                                 { (char *)"cpu=2:3", { 8, 2 } },
+                                 { (char *)"fsize=4096", { 9, 3 } } };
+    NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(HEAD);
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_denial limit;
+        bool told;
+
+        policy->container.ulimits = (struct nacre_rules){ said, 3, { 6, 1 } };
+        told = nacre_explain_limit(policy, &rows[i].result, 0, 0, &limit);
+        assert_int_equal(told, rows[i].rule != NULL);
+        /* Without such a line nothing is made up. */
+        policy->container.ulimits = (struct nacre_rules){ said, 1, { 6, 1 } };
+        assert_false(nacre_explain_limit(policy, &rows[i].result, 0, 0,
+                                         &(struct nacre_denial){ 0 }));
+        policy->container.ulimits = (struct nacre_rules){ NULL, 0, { 0, 0 } };
+        if (!told)
+            continue;
+        assert_string_equal(limit.code, "ulimit");
+        assert_string_equal(limit.rule, rows[i].rule);
+        assert_int_equal(limit.place.line, rows[i].result.signal == SIGXFSZ ? 9 : 8);
+        assert_non_null(strstr(limit.text, rows[i].text));
+        assert_non_null(strstr(limit.fix, "raise it"));
+    }
+}
+
 static void every_feature_has_a_name_of_its_own(void **state)
 {
     (void)state;
@@ -409,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_result_keeps_the_first_denials_and_counts_all),
         cmocka_unit_test(each_outcome_has_the_exit_status_that_a_shell_expects),
         cmocka_unit_test(each_ending_by_a_limit_names_its_line_and_what_to_do),
+        cmocka_unit_test(a_ulimit_that_killed_names_its_line_and_what_to_do),
         cmocka_unit_test(every_feature_has_a_name_of_its_own),
     };
 

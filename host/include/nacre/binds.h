@@ -14,9 +14,17 @@ struct nacre_bind_refusal {
     bool is_above;    /* the directory is above `what`, and would bring it along */
 };
 
-/* `host` is normalised and absolute.  `home` is the caller's home directory where it is
- * known, else NULL; the usual ones are known anyway. */
-bool nacre_bind_is_refused(const char *host, bool writable, const char *home,
+/* What is the caller's own; all normalised and absolute. */
+struct nacre_bind_caller {
+    const char *home; /* NULL: not known; the usual ones are anyway */
+    const char *const *engine; /* NULL-terminated: the engine's socket by each of its
+                                  names, and where the keys to it lie; or NULL */
+};
+
+/* `host` is normalised and absolute.  `caller` is NULL where nothing of it is known; what
+ * a refusal says may point into it. */
+bool nacre_bind_is_refused(const char *host, bool writable,
+                           const struct nacre_bind_caller *caller,
                            struct nacre_bind_refusal *ret_refusal);
 
 /* Where in a sandbox nothing may be mounted: `guest` is normalised and absolute. */

@@ -105,6 +105,8 @@ struct nacre_result {
     struct nacre_buf output, errors; /* what the guest wrote to stdout and stderr */
     bool output_cut;                 /* more was written than max_output_bytes */
     char reason[2048]; /* a trap with its backtrace, or why it ended; "" when none */
+/* So begins the reason of a native command that died of a signal, and not of nacre's. */
+#define NACRE_REASON_DIED "it died of SIG"
     struct nacre_buf values; /* what an invoked export returned, a JSON array; or empty */
     struct nacre_usage usage;
 

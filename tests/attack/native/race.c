@@ -6,6 +6,8 @@
  *   swap A B TIMES            exchanges two names
  *   take PATH TIMES           tries every way to move PATH or a directory above it
  *                             away, and to put another in its place
+ *   last PATH TEXT LOG COUNT  so many processes read PATH until they are killed; LOG has
+ *                             when (CLOCK_MONOTONIC, ns) each last found TEXT in it
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static int chase(const char *path, unsigned long times, const char *text)
@@ -92,12 +95,47 @@ static int take(const char *path, unsigned long times)
     return 0;
 }
 
+_Noreturn static void last(const char *path, const char *text, const char *log,
+                           unsigned count)
+{
+    int log_fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    char bytes[256];
+    unsigned mine = 0;
+
+    while (mine + 1 < count && fork() != 0)
+        mine++;
+    if (mine == 0)
+        (void)!write(1, "up\n", 3);
+    for (;;) {
+        int fd = open(path, O_RDONLY | O_NONBLOCK);
+        ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes) - 1);
+
+        if (fd >= 0)
+            (void)close(fd);
+        if (got < 0)
+            continue;
+        bytes[got] = '\0';
+        if (strstr(bytes, text)) {
+            struct timespec now;
+            char line[32];
+
+            (void)clock_gettime(CLOCK_MONOTONIC, &now);
+            (void)snprintf(line, sizeof(line), "%020llu\n",
+                           (unsigned long long)now.tv_sec * 1000000000 +
+                               (unsigned long long)now.tv_nsec);
+            (void)!pwrite(log_fd, line, 21, (off_t)mine * 21);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *op = argc > 3 ? argv[1] : "";
 
     if (strcmp(op, "chase") == 0 && argc > 4)
         return chase(argv[2], strtoul(argv[3], NULL, 10), argv[4]);
+    if (strcmp(op, "last") == 0 && argc > 5)
+        last(argv[2], argv[3], argv[4], (unsigned)strtoul(argv[5], NULL, 10));
     if (strcmp(op, "swap") == 0 && argc > 4)
         return swap(argv[2], argv[3], strtoul(argv[4], NULL, 10));
     if (strcmp(op, "take") == 0)

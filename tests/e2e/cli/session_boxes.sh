@@ -226,6 +226,22 @@ done
 run check c.json5
 expect_out_has "docker.ulimits.nofile: 64 holds, soft and hard: inside nothing raises it to 128"
 run rm --all
+# One that killed is told by its line.
+config all session none
+sed -i 's|image: "nacre-test-busybox",|&\n ulimits: { cpu: 1,\n fsize: { soft: 4096, hard: 8192 } },|' c.json5
+session work 'while :; do :; done'
+expect_status 137
+expect_err_has "c.json5:4:"
+expect_err_has "1 s of processor time (cpu)"
+expect_err_has "raise it, soft and hard"
+session work 'exec dd if=/dev/zero of=/tmp/big bs=1024 count=100'
+expect_status 153
+expect_err_has "c.json5:5:"
+expect_err_has "4096 bytes in one file (fsize)"
+session work 'kill -9 $$'
+expect_status 137
+expect_err_lacks "processor time"
+run rm --all
 mkdir -m 777 "$scratch/project"
 cat >config.yml <<EOF2
 sandbox:
