@@ -178,6 +178,12 @@ NACRE_MUST_CHECK enum nacre_status dk_container_kill(struct dk_client *client,
                                                      uint64_t deadline_ns,
                                                      struct nacre_error *err);
 
+/* From now on no process in it can make another. */
+NACRE_MUST_CHECK enum nacre_status dk_container_stop_forks(struct dk_client *client,
+                                                           const char *container,
+                                                           uint64_t deadline_ns,
+                                                           struct nacre_error *err);
+
 /*
  * Killed if need be, and gone with its anonymous volumes when this returns NACRE_OK;
  * also when it was gone before, or when somebody else is removing it.

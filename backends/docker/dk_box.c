@@ -349,8 +349,8 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     return status == NACRE_OK ? meet(box, asked->caller.cancelled, ret_again, err) : status;
 }
 
-/* Without the engine, where that is permitted and it is on this machine.  If it fails, the
- * engine does it. */
+/* Without the engine, where that is permitted (a user's containers run as that user) and it
+ * is on this machine.  If it fails, the engine does it. */
 static void strike(const struct dk_box *box)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;
@@ -358,10 +358,14 @@ static void strike(const struct dk_box *box)
     uint64_t deadline_ns = dk_within_ms(STRIKE_MS);
     struct nacre_error ignored;
 
-    if (geteuid() == 0 && box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far &&
+    if (box->parts.kernel != DK_KERNEL_HOSTS || box->parts.far ||
         dk_group_open(site->client, box->id, site->is_cgroup2, deadline_ns, &group,
-                      &ignored) == NACRE_OK)
-        (void)dk_group_kill(group, box->id, deadline_ns);
+                      &ignored) != NACRE_OK || !dk_group_may_kill(group))
+        return;
+    /* A bomb fills up what is killed of it as fast as it is. */
+    if (!dk_group_stop_forks(group))
+        (void)!dk_container_stop_forks(site->client, box->id, deadline_ns, &ignored);
+    (void)dk_group_kill(group, box->id, deadline_ns);
 }
 
 /* The channels first, then the container: a stream that nobody reads blocks the engine. */
