@@ -50,8 +50,9 @@ static enum nacre_status find_image(struct dk_parts *parts, struct nacre_error *
     const char *arch = dk_client_engine(parts->site->client)->arch;
     const char *image = parts->plan->container.image, *theirs;
     char shown[NACRE_SHOWN], shown_arch[NACRE_SHOWN];
-    enum nacre_status status = dk_image_inspect(parts->site->client, image,
-                                                dk_within_ms(LOOK_MS), &found, err);
+    enum nacre_status status =
+        dk_image_inspect(parts->site->client, image, dk_site_within(parts->site, LOOK_MS),
+                         &found, err);
 
     (void)nacre_text_shown(shown, image);
     if (status == NACRE_ERR_NOT_FOUND && strcmp(image, NACRE_VM_IMAGE) == 0)

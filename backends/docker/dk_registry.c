@@ -156,7 +156,7 @@ static json_t *boxes_from_labels(const struct dk_site *site)
     size_t i;
 
     (void)snprintf(label, sizeof(label), DK_OWNER_LABEL "=%u", (unsigned)geteuid());
-    if (!boxes || dk_container_list(site->client, label, dk_within_ms(LIST_MS), &list,
+    if (!boxes || dk_container_list(site->client, label, dk_site_within(site, LIST_MS), &list,
                                     &ignored) != NACRE_OK)
         return boxes;
     json_array_foreach(list, i, container)

@@ -248,9 +248,10 @@ static enum nacre_status reach(struct dk_site *site, struct nacre_error *err)
     enum nacre_status status = dk_endpoint_find(&places, &endpoint, err);
 
     if (status == NACRE_OK)
-        status = dk_client_open(&endpoint, dk_within_ms(REACH_MS), &site->client, err);
+        status = dk_client_open(&endpoint, dk_site_within(site, REACH_MS), &site->client,
+                                err);
     if (status == NACRE_OK)
-        status = dk_info(site->client, dk_within_ms(REACH_MS), &site->info, err);
+        status = dk_info(site->client, dk_site_within(site, REACH_MS), &site->info, err);
     return status;
 }
 
@@ -263,6 +264,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     if (!site)
         return nacre_fail(err, NACRE_ERR_MEMORY, "container executor");
     site->options = options;
+    site->engine_ms_max = options->engine_ms_max;
     site->covers = (struct nt_covers){ .file_fd = -1, .dir_fd = -1 };
     dk_known_init(&site->known);
     dk_far_init(&site->far);
@@ -279,7 +281,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     if (!site->masked)
         return nacre_fail(err, NACRE_ERR_MEMORY, "container executor");
     look_around(site);
-    dk_owner_sweep(site->owner, site->client, dk_within_ms(SWEEP_MS));
+    dk_owner_sweep(site->owner, site->client, dk_site_within(site, SWEEP_MS));
     *ret_site = dk_site_take(&site);
     return NACRE_OK;
 }

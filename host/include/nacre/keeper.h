@@ -73,7 +73,29 @@ struct nacre_keeper_choice {
     bool unrecorded; /* none that nacre/sessions.h has a record of: those have limits of
                         their own */
 };
-/* How many it ended, and how many of the chosen it left as a command runs in them. */
+
+/* Is this what `which` of a choice names? */
+bool nacre_box_is_called(const struct nacre_box_info *info, const char *which);
+
+/* Whose boxes, as nacre/boxes.h has them. */
+struct nacre_boxes_of {
+    const char *state_dir; /* of the records of sessions */
+    struct nacre_executor *executor;
+    void (*list)(struct nacre_executor *executor,
+                 bool (*each)(void *data, const struct nacre_box_info *info), void *data);
+    uint32_t (*end)(struct nacre_executor *executor, bool force,
+                    bool (*wanted)(void *data, const struct nacre_box_info *info),
+                    void *data);
+};
+
+/* Ends those of this process that are chosen, at `now_ms` since 1970, and says how many;
+ * *ret_left counts what was chosen and is in use.  It may be NULL. */
+uint32_t nacre_boxes_end_chosen(const struct nacre_boxes_of *boxes,
+                                const struct nacre_keeper_choice *choice, uint64_t now_ms,
+                                uint32_t *ret_left);
+
+/* The same for the keeper's.
+ * How many it ended, and how many of the chosen it left as a command runs in them. */
 NACRE_MUST_CHECK enum nacre_status
 nacre_keeper_end(const char *state_dir, const struct nacre_keeper_choice *choice,
                  uint32_t *ret_ended, uint32_t *ret_left, struct nacre_error *err);
