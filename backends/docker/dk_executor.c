@@ -314,6 +314,18 @@ void nacre_container_boxes_list(struct nacre_executor *base,
         dk_warm_each(warm, each, data);
 }
 
+enum nacre_status nacre_container_boxes_labelled(
+    struct nacre_executor *base,
+    bool (*each)(void *data, const struct nacre_box_info *info), void *data,
+    struct nacre_error *err)
+{
+    struct dk_executor *executor = executor_of(base);
+    enum nacre_status status = dk_executor_reach(executor, err);
+
+    return status == NACRE_OK ? dk_registry_labelled(executor->site, each, data, err)
+                              : status;
+}
+
 uint32_t nacre_container_boxes_end(struct nacre_executor *base, bool force,
                                    bool (*wanted)(void *data,
                                                   const struct nacre_box_info *info),

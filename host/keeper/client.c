@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ask.h"
@@ -474,6 +475,23 @@ enum nacre_status nacre_keeper_end(const char *state_dir,
         return status;
     *ret_ended = (uint32_t)ended;
     *ret_left = (uint32_t)left;
+    return NACRE_OK;
+}
+
+enum nacre_status nacre_keeper_pid(const char *state_dir, int32_t *ret_pid,
+                                   struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int socket = -1;
+    char version[KEEPER_VERSION];
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    enum nacre_status status = keeper_connect(state_dir, version, &socket, err);
+
+    if (status != NACRE_OK)
+        return status;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "the keeper's socket");
+    *ret_pid = peer.pid;
     return NACRE_OK;
 }
 

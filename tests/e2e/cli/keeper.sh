@@ -162,6 +162,21 @@ expect_out_has "session:b"
 run ps --json
 expect_json
 expect_out_has '"scope":"session:a","image":"nacre-test-busybox"'
+# A registry that is lost hides nothing, and ps says so.
+for text in '{' ''; do
+  printf '%s' "$text" >"$state/boxes/registry.json"
+  run ps
+  expect_status 0
+  expect_out_has "session:a"
+  expect_err_has "registry.json is broken"
+  expect_err_has "the engine's labels say what there is"
+done
+rm "$state/boxes/registry.json"
+run ps --json
+expect_status 0
+expect_json
+expect_out_has '"scope":"session:b"'
+expect_out_has '"note":"'
 exec_in a --json 'echo {}'
 expect_status 0
 expect_json
