@@ -72,9 +72,11 @@ struct dk_places {
     const char *docker_config;     /* $DOCKER_CONFIG; NULL: ~/.docker */
     const char *home;              /* $HOME */
     const char *configured;        /* of nacre's own configuration */
+    const char *configured_certificates; /* NULL: as for $DOCKER_HOST */
+    const char *configured_origin;       /* where that stands */
 };
 
-/* Everything but `configured` from the environment. */
+/* Everything but what is configured from the environment. */
 struct dk_places dk_places_environment(void);
 
 /*

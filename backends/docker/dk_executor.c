@@ -100,7 +100,7 @@ static void find_features(struct dk_executor *executor)
           "the driver's quota" },
     };
     const struct dk_engine *engine = dk_client_engine(site->client);
-    char gvisor[DK_RUNTIME_TEXT];
+    char gvisor[DK_RUNTIME_TEXT], where[DK_ENDPOINT_TEXT];
     uint64_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
                         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
                         NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
@@ -108,8 +108,10 @@ static void find_features(struct dk_executor *executor)
                         NACRE_FEATURE_WARM | NACRE_FEATURE_SECRET_FILES;
 
     nacre_mechanism_add(&executor->base, "engine", true,
-                        "Docker %s, API %s; every container is read back twice",
-                        engine->version, engine->api);
+                        "Docker %.20s, API %s, at %.60s (by %.60s); read back twice",
+                        engine->version, engine->api,
+                        dk_endpoint_text(dk_client_endpoint(site->client), where),
+                        dk_client_endpoint(site->client)->origin);
     nacre_mechanism_add(&executor->base, "init", true,
                         "nacre's own, pid 1: deadlines, reaping, one channel");
     nacre_mechanism_add(&executor->base, "seccomp", true,

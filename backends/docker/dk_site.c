@@ -245,8 +245,12 @@ static enum nacre_status reach(struct dk_site *site, struct nacre_error *err)
 {
     struct dk_places places = dk_places_environment();
     struct dk_endpoint endpoint;
-    enum nacre_status status = dk_endpoint_find(&places, &endpoint, err);
+    enum nacre_status status;
 
+    places.configured = site->options->engine_host;
+    places.configured_certificates = site->options->engine_certificates;
+    places.configured_origin = site->options->engine_origin;
+    status = dk_endpoint_find(&places, &endpoint, err);
     if (status == NACRE_OK)
         status = dk_client_open(&endpoint, dk_site_within(site, REACH_MS), &site->client,
                                 err);

@@ -151,11 +151,20 @@ static enum nacre_status judge_order(const struct nacre_keeper_options *options,
     return NACRE_OK;
 }
 
+static enum nacre_status check_engine(const struct nacre_keeper_options *options,
+                                      const json_t *json, struct nacre_error *err)
+{
+    const struct keeper_configured ours = { options->engine_host,
+                                            options->engine_certificates };
+
+    return keeper_engine_check(json_object_get(json, "engine"), &ours, err);
+}
+
 static enum nacre_status read_order(const struct nacre_keeper_options *options,
                                     const json_t *json, struct order *order,
                                     struct nacre_error *err)
 {
-    enum nacre_status status = keeper_engine_check(json_object_get(json, "engine"), err);
+    enum nacre_status status = check_engine(options, json, err);
 
     if (status == NACRE_OK)
         status = nacre_wire_read_request(json_object_get(json, "request"),
@@ -271,8 +280,7 @@ static enum nacre_status serve_probe(const struct client *client, const json_t *
 
     if (!executor)
         (void)nacre_fail(&failure, NACRE_ERR_PARSE, "the keeper has no such level");
-    if (!executor ||
-        keeper_engine_check(json_object_get(json, "engine"), &failure) != NACRE_OK)
+    if (!executor || check_engine(client->keeper->options, json, &failure) != NACRE_OK)
         return send_failure(client, &failure, err);
     executor->ops->probe(executor, ~UINT32_C(0));
     return send_answer(client,

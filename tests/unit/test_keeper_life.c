@@ -609,7 +609,7 @@ static json_t *order_of_a_wait(void)
     struct nacre_error err;
 
     assert_int_equal(nacre_tool_command(argv, &tool, &err), NACRE_OK);
-    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine", keeper_engine(), "plan",
+    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine", keeper_engine(&(struct keeper_configured){ 0 }), "plan",
                      nacre_wire_plan(plan), "tool", nacre_wire_tool(tool), "request",
                      nacre_wire_request(&request), "run_id", "1");
 }
@@ -713,9 +713,9 @@ static void who_can_t_start_one_says_so(void **state)
     int fd = -1;
 
     (void)state;
-    assert_int_equal(keeper_reach(".", NULL, &fd, &err), NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(keeper_reach(".", NULL, NULL, &fd, &err), NACRE_ERR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "name it in the engine's options"));
-    assert_int_equal(keeper_reach("new/state", "./no-such-program", &fd, &err),
+    assert_int_equal(keeper_reach("new/state", "./no-such-program", NULL, &fd, &err),
                      NACRE_ERR_IO);
     assert_true(scene_has("new/state"));
     assert_int_equal(fd, -1);
@@ -740,7 +740,7 @@ static void who_is_started_holds_nothing_of_ours(void **state)
                           "echo broken >&2\n");
     assert_int_equal(chmod("program", 0700), 0);
     (void)signal(SIGUSR1, SIG_IGN);
-    assert_int_equal(keeper_reach(".", scene_path(program, "program"), &fd, &err),
+    assert_int_equal(keeper_reach(".", scene_path(program, "program"), NULL, &fd, &err),
                      NACRE_ERR_UNAVAILABLE);
     (void)signal(SIGUSR1, SIG_DFL);
     assert_non_null(strstr(err.text, "keeper.log"));

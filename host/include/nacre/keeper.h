@@ -24,6 +24,9 @@ struct nacre_keeper_options {
     int ready_fd;               /* receives one byte when clients can connect; -1: none */
     const _Atomic int *leaving; /* a signal's number: end everything and leave */
 
+    /* As in nacre/executor.h: a client whose host.yaml names another engine is refused. */
+    const char *engine_host, *engine_certificates;
+
     struct nacre_executor *executor; /* runs the commands; borrowed */
     struct nacre_executor *machines; /* those of level vm, in the same boxes; borrowed;
                                         NULL: there are none */
