@@ -354,8 +354,8 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     return status == NACRE_OK ? meet(box, asked->caller.cancelled, ret_again, err) : status;
 }
 
-/* Without the engine, where that is permitted (a user's containers run as that user) and it
- * is on this machine.  If it fails, the engine does it. */
+/* Without the engine, where that is permitted (a user's containers run as that user) and
+ * it is on this machine.  If it fails, the engine does it. */
 static void strike(const struct dk_box *box)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;

@@ -42,10 +42,10 @@ bool dk_group_may_kill(const struct dk_group *group);
 bool dk_group_stop_forks(const struct dk_group *group);
 
 /*
- * Kills all that is in the container of this id and waits until it is gone: as root, or as
- * the user that the container runs as.  Where it holds thousands that want the processor,
- * the engine's own kill waits for its first process to get a turn among them.  False: it was
- * not to be done from here, or in time.
+ * Kills all that is in the container of this id and waits until it is gone: as root, or
+ * as the user that the container runs as.  Where it holds thousands that want the
+ * processor, the engine's own kill waits for its first process to get a turn among them.
+ * False: it was not to be done from here, or in time.
  */
 bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns);
 

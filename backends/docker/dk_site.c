@@ -212,7 +212,8 @@ bool dk_site_says(const struct dk_site *site, const char *key)
 }
 
 /* overlay2 passes project quotas of xfs on, and of nothing else; that they are switched
- * on there is the engine's to refuse at create. */
+ * on there is the engine's to refuse at create.  btrfs, zfs and devicemapper take a size,
+ * too; until what it does has been seen from inside, they count as having none. */
 bool dk_site_has_quota(const struct dk_site *site)
 {
     const char *driver = json_string_value(json_object_get(site->info, "Driver"));

@@ -44,7 +44,8 @@ static enum nacre_status refuse_anothers(const char *which, int32_t pid,
     (void)nacre_text_shown(shown, which);
     if (pid <= 1)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "'%s' belongs to another process of yours: end it there", shown);
+                          "'%s' belongs to another process of yours: end it there",
+                          shown);
     (void)snprintf(path, sizeof(path), "/proc/%" PRId32 "/comm", pid);
     file = fopen(path, "re");
     if (file && !fgets(name, sizeof(name), file))
@@ -53,8 +54,8 @@ static enum nacre_status refuse_anothers(const char *which, int32_t pid,
         (void)fclose(file);
     name[strcspn(name, "\n")] = '\0';
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                      "'%s' belongs to process %" PRId32 " (%s): end it there", shown, pid,
-                      name[0] ? nacre_text_shown(program, name) : "gone");
+                      "'%s' belongs to process %" PRId32 " (%s): end it there", shown,
+                      pid, name[0] ? nacre_text_shown(program, name) : "gone");
 }
 
 enum nacre_status cli_boxes_ender(void *data, const char *which, const char *scope_key,

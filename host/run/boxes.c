@@ -146,8 +146,9 @@ static enum nacre_status end_kept(struct nacre_engine *engine,
 }
 
 /* A session's sandbox may be anybody's: its workspace must not go from under it. */
-static enum nacre_status end_recorded(void *data, const char *which, const char *scope_key,
-                                      bool force, uint32_t *ret_ended, uint32_t *ret_left,
+static enum nacre_status end_recorded(void *data, const char *which,
+                                      const char *scope_key, bool force,
+                                      uint32_t *ret_ended, uint32_t *ret_left,
                                       struct nacre_error *err)
 {
     const struct nacre_keeper_choice choice = { .which = which, .scope_key = scope_key,

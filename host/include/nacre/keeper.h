@@ -104,7 +104,8 @@ nacre_keeper_end(const char *state_dir, const struct nacre_keeper_choice *choice
                  uint32_t *ret_ended, uint32_t *ret_left, struct nacre_error *err);
 
 /* Which process it is.  NACRE_ERR_NOT_FOUND: there is none. */
-NACRE_MUST_CHECK enum nacre_status nacre_keeper_pid(const char *state_dir, int32_t *ret_pid,
+NACRE_MUST_CHECK enum nacre_status nacre_keeper_pid(const char *state_dir,
+                                                    int32_t *ret_pid,
                                                     struct nacre_error *err);
 
 /* Tells it to end everything it keeps and to leave, and waits until it has.
