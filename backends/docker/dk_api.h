@@ -72,11 +72,13 @@ struct dk_places {
     const char *docker_config;     /* $DOCKER_CONFIG; NULL: ~/.docker */
     const char *home;              /* $HOME */
     const char *configured;        /* of nacre's own configuration */
+    const char *configured_certificates; /* NULL: as for $DOCKER_HOST */
+    const char *configured_origin;       /* where that stands */
 };
 
 #define DK_DEFAULT_SOCKET "/var/run/docker.sock"
 
-/* Everything but `configured` from the environment. */
+/* Everything but what is configured from the environment. */
 struct dk_places dk_places_environment(void);
 
 /*
@@ -179,6 +181,12 @@ NACRE_MUST_CHECK enum nacre_status dk_container_kill(struct dk_client *client,
                                                      const char *signal,
                                                      uint64_t deadline_ns,
                                                      struct nacre_error *err);
+
+/* From now on no process in it can make another. */
+NACRE_MUST_CHECK enum nacre_status dk_container_stop_forks(struct dk_client *client,
+                                                           const char *container,
+                                                           uint64_t deadline_ns,
+                                                           struct nacre_error *err);
 
 /*
  * Killed if need be, and gone with its anonymous volumes when this returns NACRE_OK;

@@ -28,6 +28,11 @@
 #define COMMANDS_MAX 64
 #define NAME_TRIES 3
 
+static uint64_t within(const struct dk_box *box, uint32_t ms)
+{
+    return dk_site_within(box->parts.site, ms);
+}
+
 /* ---- making it ---- */
 
 static ssize_t stream_read(void *stream, void *bytes, size_t count)
@@ -64,16 +69,16 @@ static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
     struct dk_client *client = box->parts.site->client;
     uint32_t within_ms = dk_box_is_gvisor(box) ? GVISOR_START_MS : START_MS;
     struct dk_stream *stream = NULL;
-    enum nacre_status status = dk_attach(client, box->id, dk_within_ms(START_MS), &stream,
+    enum nacre_status status = dk_attach(client, box->id, within(box, START_MS), &stream,
                                          err);
 
     if (status != NACRE_OK)
         return status;
     box->started_s = nacre_clock_wall_ms() / 1000;
-    status = dk_container_start(client, box->id, dk_within_ms(within_ms), err);
+    status = dk_container_start(client, box->id, within(box, within_ms), err);
     if (status == NACRE_OK && dk_box_is_gvisor(box))
         status = dk_group_open(client, box->id, box->parts.site->is_cgroup2,
-                               dk_within_ms(LOOK_MS), &box->group, err);
+                               within(box, LOOK_MS), &box->group, err);
     if (status != NACRE_OK) {
         dk_stream_free(stream);
         return status;
@@ -94,12 +99,12 @@ static enum nacre_status create_named(struct dk_box *box, const json_t *body,
 
     for (int i = 0;; i++) {
         status = dk_container_create(site->client, box->name, body,
-                                     dk_within_ms(CREATE_MS), ret_created, err);
+                                     within(box, CREATE_MS), ret_created, err);
         if (status != NACRE_ERR_USAGE || !asked->name || i == NAME_TRIES)
             return status;
         status = dk_owner_clear_name(site->owner, site->client, box->name,
                                      asked->scope_key ? asked->scope_key : "",
-                                     dk_within_ms(END_MS), err);
+                                     within(box, END_MS), err);
         if (status != NACRE_OK)
             return status;
     }
@@ -125,11 +130,11 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
     /* Then it may be there all the same; what can't be removed now is found by its
      * labels later. */
     if ((status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) && !asked->name)
-        (void)!dk_container_remove(client, box->name, dk_within_ms(END_MS), &ignored);
+        (void)!dk_container_remove(client, box->name, within(box, END_MS), &ignored);
     else if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) /* or be another's */
         (void)!dk_owner_clear_name(box->parts.site->owner, client, box->name,
                                    asked->scope_key ? asked->scope_key : "",
-                                   dk_within_ms(END_MS), &ignored);
+                                   within(box, END_MS), &ignored);
     if (status != NACRE_OK && strstr(err->text, "bind source path does not exist")) {
         if (names_ours(box->parts.site, err->text))
             atomic_store(&box->parts.site->is_far, true);
@@ -142,7 +147,7 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine can't make the container as planned: %.400s",
                           created.warnings);
-    status = dk_container_inspect(client, box->id, dk_within_ms(LOOK_MS), &inspect, err);
+    status = dk_container_inspect(client, box->id, within(box, LOOK_MS), &inspect, err);
     return status == NACRE_OK ? dk_readback(body, inspect, err) : status;
 }
 
@@ -267,17 +272,18 @@ static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
     if (status != NACRE_OK)
         return status;
     order.words = (const char *const *)words.items;
-    order.deadline_ns = dk_within_ms(BOOT_MS);
+    order.deadline_ns = within(box, BOOT_MS);
     status = dk_vm_open(&order, &box->vm, err);
     return status == NACRE_OK
                ? dk_report_judge(&report, inside, dk_vm_box(box->vm), NULL, err)
                : nacre_fail_context(err, "the machine does not come up");
 }
 
-/* Without the engine, where that is permitted and it is on this machine. */
+/* Without the engine, where it is on this machine; whether that is permitted is up to the
+ * group: a user's containers run as that user. */
 static bool may_strike(const struct dk_box *box)
 {
-    return geteuid() == 0 && box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far;
+    return box->parts.kernel == DK_KERNEL_HOSTS && !box->parts.far;
 }
 
 /* When a cover falls off there is no time to ask the engine who is to be killed.  Without
@@ -287,9 +293,13 @@ static void prepare_end(struct dk_box *box)
     const struct dk_site *site = box->parts.site;
     struct nacre_error ignored;
 
-    if (may_strike(box) && nt_masks_fd(box->parts.binds.masks) > 0)
-        (void)!dk_group_open(site->client, box->id, site->is_cgroup2,
-                             dk_within_ms(LOOK_MS), &box->end_group, &ignored);
+    if (!may_strike(box) || nt_masks_fd(box->parts.binds.masks) <= 0 ||
+        dk_group_open(site->client, box->id, site->is_cgroup2, within(box, LOOK_MS),
+                      &box->end_group, &ignored) != NACRE_OK ||
+        dk_group_may_kill(box->end_group))
+        return;
+    dk_group_free(box->end_group);
+    box->end_group = NULL;
 }
 
 /* *ret_again: what init said about the image asks for another container. */
@@ -306,7 +316,7 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
     if (status == NACRE_OK)
         status = start(box, &stream, err);
     if (status == NACRE_OK)
-        status = nt_box_open(&stream, &told.config, dk_within_ms(REPORT_MS), cancelled,
+        status = nt_box_open(&stream, &told.config, within(box, REPORT_MS), cancelled,
                              &box->box, err);
     if (status != NACRE_OK && dk_box_is_gvisor(box))
         status = dk_gvisor_give_up(box->parts.site->client, box->id, box->started_s,
@@ -374,13 +384,17 @@ static void strike(const struct dk_box *box)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;
     const struct dk_site *site = box->parts.site;
-    uint64_t deadline_ns = dk_within_ms(STRIKE_MS);
+    uint64_t deadline_ns = within(box, STRIKE_MS);
     struct nacre_error ignored;
 
-    if (may_strike(box) &&
+    if (!may_strike(box) ||
         dk_group_open(site->client, box->id, site->is_cgroup2, deadline_ns, &group,
-                      &ignored) == NACRE_OK)
-        (void)dk_group_kill(group, box->id, deadline_ns);
+                      &ignored) != NACRE_OK || !dk_group_may_kill(group))
+        return;
+    /* A bomb fills up what is killed of it as fast as it is. */
+    if (!dk_group_stop_forks(group))
+        (void)!dk_container_stop_forks(site->client, box->id, deadline_ns, &ignored);
+    (void)dk_group_kill(group, box->id, deadline_ns);
 }
 
 /* The channels first, then the container: a stream that nobody reads blocks the engine. */
@@ -399,7 +413,7 @@ static void end(struct dk_box *box)
     if (resists)
         strike(box);
     if (box->id[0]) /* what can't be removed now is found by its labels later */
-        (void)!dk_container_remove(box->parts.site->client, box->id, dk_within_ms(END_MS),
+        (void)!dk_container_remove(box->parts.site->client, box->id, within(box, END_MS),
                                    &ignored);
     box->id[0] = '\0';
 }
@@ -527,10 +541,11 @@ void dk_box_kill(struct dk_box *box)
     struct nacre_error ignored;
 
     atomic_store(&box->ended, true);
+    nt_box_shut(box->box);
     strike(box);
     /* If that fails, its commands end by their own deadlines. */
     (void)!dk_container_kill(box->parts.site->client, box->id, "KILL",
-                             dk_within_ms(END_MS), &ignored);
+                             within(box, END_MS), &ignored);
 }
 
 struct nt_box *dk_box_channel(struct dk_box *box)

@@ -47,7 +47,8 @@ NACRE_OWNED(dk_box)
 /* Made from this very plan, and the names of its directories still lead to them. */
 bool dk_box_is_of(const struct dk_box *box, const struct nacre_plan *plan);
 
-/* Ends the container under its commands, which are killed then; the box is spent. */
+/* Ends the container under its commands, which are killed then; the box is spent.  The
+ * channel is shut first, here too. */
 void dk_box_kill(struct dk_box *box);
 
 const char *dk_box_id(const struct dk_box *box);

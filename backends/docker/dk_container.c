@@ -137,6 +137,20 @@ enum nacre_status dk_container_kill(struct dk_client *client, const char *contai
     return act(client, "killing the container", container, tail, deadline_ns, 409, err);
 }
 
+enum nacre_status dk_container_stop_forks(struct dk_client *client, const char *container,
+                                          uint64_t deadline_ns, struct nacre_error *err)
+{
+    char path[PATH];
+    const struct dk_request request = { .doing = "lowering the container's limit of "
+                                                 "processes",
+                                        .method = "POST", .path = path,
+                                        .body = "{\"PidsLimit\":1}",
+                                        .deadline_ns = deadline_ns };
+    enum nacre_status status = container_path(container, "/update", path, err);
+
+    return status == NACRE_OK ? dk_call(client, &request, 0, err) : status;
+}
+
 enum nacre_status dk_container_remove(struct dk_client *client, const char *container,
                                       uint64_t deadline_ns, struct nacre_error *err)
 {

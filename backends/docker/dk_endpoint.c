@@ -126,7 +126,8 @@ static enum nacre_status parse_tcp(const char *authority, const char *certificat
     if (!host_is_here(endpoint->host))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "plain TCP to %s would give the engine to anybody on the way: "
-                          "use TLS (DOCKER_TLS_VERIFY=1, DOCKER_CERT_PATH)",
+                          "use TLS (DOCKER_TLS_VERIFY=1, DOCKER_CERT_PATH; in "
+                          "host.yaml engine.certificates)",
                           nacre_text_shown(shown, endpoint->host));
     endpoint->transport = DK_TRANSPORT_TCP;
     return NACRE_OK;
@@ -247,8 +248,14 @@ enum nacre_status dk_endpoint_find(const struct dk_places *places,
             return status;
     }
     if (is_given(places->configured))
-        return dk_endpoint_parse(places->configured, "the configuration's engine",
-                                 certificates, ret_endpoint, err);
+        return dk_endpoint_parse(places->configured,
+                                 is_given(places->configured_origin)
+                                     ? places->configured_origin
+                                     : "the configuration's engine",
+                                 is_given(places->configured_certificates)
+                                     ? places->configured_certificates
+                                     : certificates,
+                                 ret_endpoint, err);
     return dk_endpoint_parse("unix://" DK_DEFAULT_SOCKET, "the default", NULL,
                              ret_endpoint, err);
 }

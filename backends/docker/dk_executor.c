@@ -100,7 +100,7 @@ static void find_features(struct dk_executor *executor)
           "the driver's quota" },
     };
     const struct dk_engine *engine = dk_client_engine(site->client);
-    char gvisor[DK_RUNTIME_TEXT];
+    char gvisor[DK_RUNTIME_TEXT], where[DK_ENDPOINT_TEXT];
     uint64_t features = NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT |
                         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_OUTPUT_LIMIT |
                         NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED |
@@ -108,8 +108,10 @@ static void find_features(struct dk_executor *executor)
                         NACRE_FEATURE_WARM | NACRE_FEATURE_SECRET_FILES;
 
     nacre_mechanism_add(&executor->base, "engine", true,
-                        "Docker %s, API %s; every container is read back twice",
-                        engine->version, engine->api);
+                        "Docker %.20s, API %s, at %.60s (by %.60s); read back twice",
+                        engine->version, engine->api,
+                        dk_endpoint_text(dk_client_endpoint(site->client), where),
+                        dk_client_endpoint(site->client)->origin);
     nacre_mechanism_add(&executor->base, "init", true,
                         "nacre's own, pid 1: deadlines, reaping, one channel");
     nacre_mechanism_add(&executor->base, "seccomp", true,
@@ -312,6 +314,18 @@ void nacre_container_boxes_list(struct nacre_executor *base,
 
     if (warm)
         dk_warm_each(warm, each, data);
+}
+
+enum nacre_status nacre_container_boxes_labelled(
+    struct nacre_executor *base,
+    bool (*each)(void *data, const struct nacre_box_info *info), void *data,
+    struct nacre_error *err)
+{
+    struct dk_executor *executor = executor_of(base);
+    enum nacre_status status = dk_executor_reach(executor, err);
+
+    return status == NACRE_OK ? dk_registry_labelled(executor->site, each, data, err)
+                              : status;
 }
 
 uint32_t nacre_container_boxes_end(struct nacre_executor *base, bool force,

@@ -2,9 +2,11 @@
  * groups. */
 #include "dk_group.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@
 
 struct dk_group {
     bool is_cgroup2;
+    pid_t pid; /* of the container's first process, as the engine names it */
     char list[LIST_BYTES]; /* as /proc/PID/cgroup has it */
     int kills_fd; /* -1: not to be had */
     _Atomic uint64_t kills;
@@ -181,6 +184,19 @@ static void set_alarm(struct dk_group *group)
 
 /* ---- its end ---- */
 
+bool dk_group_may_kill(const struct dk_group *group)
+{
+    return kill(group->pid, 0) == 0 || errno != EPERM;
+}
+
+bool dk_group_stop_forks(const struct dk_group *group)
+{
+    NACRE_AUTO(nacre_fd_guard)
+    int fd = open_file(group, group->is_cgroup2 ? "pids.max" : "pids/pids.max", O_WRONLY);
+
+    return fd >= 0 && write(fd, "1", 1) == 1;
+}
+
 bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns)
 {
     static const char *const v1[] = { "pids/.", "memory/.", "cpu/." };
@@ -217,7 +233,8 @@ static enum nacre_status pid_of(struct dk_client *client, const char *id,
     if (status != NACRE_OK)
         return status;
     pid = json_object_get(json_object_get(inspect, "State"), "Pid");
-    if (!json_is_integer(pid) || json_integer_value(pid) <= 0)
+    if (!json_is_integer(pid) || json_integer_value(pid) <= 0 ||
+        json_integer_value(pid) > INT32_MAX)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine names no process of the container that it started");
     *ret_pid = (uint64_t)json_integer_value(pid);
@@ -255,6 +272,7 @@ enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool i
     status = pid_of(client, id, deadline_ns, &pid, err);
     if (status != NACRE_OK)
         return status;
+    group->pid = (pid_t)pid;
     (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/cgroup", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (read_text(fd, group->list, sizeof(group->list)) <= 0 || !is_of(group, id))

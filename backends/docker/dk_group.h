@@ -34,10 +34,18 @@ uint64_t dk_group_begin(struct dk_group *group); /* the kills so far */
 void dk_group_look(struct dk_group *group);
 bool dk_group_ran_out(struct dk_group *group, uint64_t kills_before);
 
+/* False: it is another user's, or an engine's that gives its containers users of their
+ * own, and only the engine can end it. */
+bool dk_group_may_kill(const struct dk_group *group);
+
+/* No process in it can make another from now on.  False: only the engine may say so. */
+bool dk_group_stop_forks(const struct dk_group *group);
+
 /*
- * Kills all that is in the container of this id and waits until it is gone.  Where it holds
- * thousands that want the processor, the engine's own kill waits for its first process to
- * get a turn among them.  False: it was not to be done from here, or in time.
+ * Kills all that is in the container of this id and waits until it is gone: as root, or
+ * as the user that the container runs as.  Where it holds thousands that want the
+ * processor, the engine's own kill waits for its first process to get a turn among them.
+ * False: it was not to be done from here, or in time.
  */
 bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns);
 

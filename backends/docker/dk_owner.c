@@ -89,6 +89,28 @@ bool dk_owner_lives(int dir_fd, const char *token)
     return is_of_here(dir_fd, token, name) && !is_unlocked(dir_fd, name);
 }
 
+bool dk_owner_any_lives(int dir_fd, const char *but)
+{
+    int again = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = again >= 0 ? fdopendir(again) : NULL;
+    const struct dirent *entry;
+    bool found = false;
+
+    if (!dir) {
+        nacre_fd_guard(&again);
+        return true; /* nobody can tell */
+    }
+    while (!found && (entry = readdir(dir))) {
+        const char *dot = strrchr(entry->d_name, '.');
+
+        found = dot == entry->d_name + DK_TOKEN - 1 && strcmp(dot, ".lock") == 0 &&
+                strncmp(entry->d_name, but, DK_TOKEN - 1) != 0 &&
+                !is_unlocked(dir_fd, entry->d_name);
+    }
+    (void)closedir(dir);
+    return found;
+}
+
 /* With the directory locked: nobody is between making a file and locking it. */
 static void remove_dead(int dir_fd)
 {

@@ -48,6 +48,9 @@ NACRE_MUST_CHECK enum nacre_status dk_owner_clear_name(const struct dk_owner *ow
 bool dk_owner_is_dead(int dir_fd, const char *token);
 bool dk_owner_lives(int dir_fd, const char *token);
 
+/* Is there an owner of this directory that lives, other than `but` ("": any)? */
+bool dk_owner_any_lives(int dir_fd, const char *but);
+
 /*
  * Removes the containers that dead owners left: created and never started, or in an
  * engine that was gone when they should have ended.  Never a live owner's.  What fails

@@ -50,8 +50,9 @@ static enum nacre_status find_image(struct dk_parts *parts, struct nacre_error *
     const char *arch = dk_client_engine(parts->site->client)->arch;
     const char *image = parts->plan->container.image, *theirs;
     char shown[NACRE_SHOWN], shown_arch[NACRE_SHOWN];
-    enum nacre_status status = dk_image_inspect(parts->site->client, image,
-                                                dk_within_ms(LOOK_MS), &found, err);
+    enum nacre_status status =
+        dk_image_inspect(parts->site->client, image, dk_site_within(parts->site, LOOK_MS),
+                         &found, err);
 
     (void)nacre_text_shown(shown, image);
     if (status == NACRE_ERR_NOT_FOUND && strcmp(image, NACRE_VM_IMAGE) == 0)
@@ -140,6 +141,7 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
         .plan = parts->plan,
         .protected_paths = site->options->protected_paths,
         .state_dir = site->options->state_dir,
+        .engine_host = site->options->engine_host,
         .covers = &site->covers,
         .init_path = site->init_path,
         .init_target = parts->setup ? DK_INIT_TARGET_SETUP : DK_INIT_TARGET,

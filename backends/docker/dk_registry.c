@@ -19,7 +19,7 @@
 #define FRESH_NAME "registry.fresh"
 #define LOCK_FILE "registry.lock"
 #define BYTES_MAX ((size_t)4 << 20)
-#define LIST_MS 5000
+#define LIST_MS 2000 /* less than a sandbox waits for its owner's beat */
 
 /* ---- one box ---- */
 
@@ -146,24 +146,27 @@ static json_t *entry_from_labels(const json_t *container)
     return entry_of(label_of(container, DK_TOKEN_LABEL), &info);
 }
 
-static json_t *boxes_from_labels(const struct dk_site *site)
+static enum nacre_status boxes_from_labels(const struct dk_site *site,
+                                           json_t **ret_boxes, struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *list = NULL;
-    json_t *boxes = json_array();
-    struct nacre_error ignored;
+    NACRE_AUTO(dk_json_guard) json_t *boxes = json_array();
     const json_t *container;
+    enum nacre_status status;
     char label[64];
     size_t i;
 
     (void)snprintf(label, sizeof(label), DK_OWNER_LABEL "=%u", (unsigned)geteuid());
-    if (!boxes || dk_container_list(site->client, label, dk_within_ms(LIST_MS), &list,
-                                    &ignored) != NACRE_OK)
-        return boxes;
+    status = dk_container_list(site->client, label, dk_site_within(site, LIST_MS), &list,
+                               err);
+    if (status != NACRE_OK)
+        return status;
     json_array_foreach(list, i, container)
         if (label_of(container, DK_SCOPE_LABEL)[0] &&
             json_array_append_new(boxes, entry_from_labels(container)) != 0)
-            break;
-    return boxes;
+            return nacre_fail(err, NACRE_ERR_MEMORY, "the registry of boxes");
+    *ret_boxes = NACRE_HEAP_TAKE(boxes);
+    return *ret_boxes ? NACRE_OK : nacre_fail(err, NACRE_ERR_MEMORY, "the registry");
 }
 
 /* ---- writing and reading ---- */
@@ -177,24 +180,44 @@ static int lock_registry(int dir_fd)
     return fd;
 }
 
+/* What the file does not say, where it is lost.  Before the lock is taken: an engine that
+ * is slow then holds up no other owner, whose sandboxes wait for its beat. */
+static enum nacre_status find_lost(const struct dk_site *site, json_t **ret_boxes,
+                                   struct nacre_error *err)
+{
+    int dir_fd = dk_owner_dir(site->owner);
+    bool exists;
+    json_t *boxes = read_boxes(dir_fd, &exists);
+
+    if (!boxes && dk_owner_any_lives(dir_fd, dk_owner_token(site->owner)))
+        return boxes_from_labels(site, ret_boxes, err);
+    json_decref(boxes);
+    return NACRE_OK;
+}
+
 enum nacre_status dk_registry_write(const struct dk_site *site,
                                     const struct nacre_box_info *infos, size_t count,
                                     struct nacre_error *err)
 {
     const char *own = dk_owner_token(site->owner);
     int dir_fd = dk_owner_dir(site->owner);
-    NACRE_AUTO(nacre_fd_guard) int lock_fd = lock_registry(dir_fd);
+    NACRE_AUTO(dk_json_guard) json_t *lost = NULL;
+    enum nacre_status status = find_lost(site, &lost, err);
+    NACRE_AUTO(nacre_fd_guard) int lock_fd =
+        status == NACRE_OK ? lock_registry(dir_fd) : -1;
     NACRE_AUTO(dk_json_guard) json_t *old = NULL;
     NACRE_AUTO(dk_json_guard) json_t *boxes = json_array();
     bool exists, good = boxes != NULL;
     const json_t *entry;
     size_t i;
 
+    if (status != NACRE_OK) /* a file without the others' would look whole */
+        return status;
     if (lock_fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "the registry of boxes can't be locked");
     old = read_boxes(dir_fd, &exists);
     if (!old)
-        old = boxes_from_labels(site);
+        old = json_incref(lost);
     json_array_foreach(old, i, entry) {
         const char *token = json_string_value(json_object_get(entry, "keeper"));
 
@@ -207,6 +230,37 @@ enum nacre_status dk_registry_write(const struct dk_site *site,
                 : nacre_fail(err, NACRE_ERR_MEMORY, "the registry of boxes");
 }
 
+/* Of owners that live. */
+static void tell_each(int dir_fd, const json_t *boxes,
+                      bool (*each)(void *data, const struct nacre_box_info *info),
+                      void *data)
+{
+    const json_t *entry;
+    size_t i;
+
+    json_array_foreach(boxes, i, entry) {
+        struct nacre_box_info info;
+        const char *token;
+
+        if (info_of(entry, &token, &info) && dk_owner_lives(dir_fd, token) &&
+            !each(data, &info))
+            break;
+    }
+}
+
+enum nacre_status dk_registry_labelled(const struct dk_site *site,
+                                       bool (*each)(void *data,
+                                                    const struct nacre_box_info *info),
+                                       void *data, struct nacre_error *err)
+{
+    NACRE_AUTO(dk_json_guard) json_t *boxes = NULL;
+    enum nacre_status status = boxes_from_labels(site, &boxes, err);
+
+    if (status == NACRE_OK)
+        tell_each(dk_owner_dir(site->owner), boxes, each, data);
+    return status;
+}
+
 enum nacre_status nacre_boxes_read(const char *state_dir,
                                    bool (*each)(void *data,
                                                 const struct nacre_box_info *info),
@@ -215,9 +269,7 @@ enum nacre_status nacre_boxes_read(const char *state_dir,
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     NACRE_AUTO(dk_json_guard) json_t *boxes = NULL;
     char path[NACRE_PATH_MAX];
-    const json_t *entry;
     bool exists;
-    size_t i;
 
     if (snprintf(path, sizeof(path), "%s/boxes", state_dir) >= (int)sizeof(path))
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path");
@@ -231,13 +283,12 @@ enum nacre_status nacre_boxes_read(const char *state_dir,
         return nacre_fail(err, NACRE_ERR_PARSE,
                           "%.300s/" FILE_NAME " is broken: the next run in a warm "
                           "sandbox makes it anew", path);
-    json_array_foreach(boxes, i, entry) {
-        struct nacre_box_info info;
-        const char *token;
-
-        if (info_of(entry, &token, &info) && dk_owner_lives(dir_fd, token) &&
-            !each(data, &info))
-            break;
-    }
+    /* Who keeps nothing warm has no file either; but then nobody lives, or nothing is
+     * found when the engine is asked. */
+    if (!boxes && dk_owner_any_lives(dir_fd, ""))
+        return nacre_fail(err, NACRE_ERR_NOT_FOUND,
+                          "%.300s/" FILE_NAME " is not there: the next run in a warm "
+                          "sandbox makes it anew", path);
+    tell_each(dir_fd, boxes, each, data);
     return NACRE_OK;
 }

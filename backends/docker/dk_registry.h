@@ -11,7 +11,14 @@
  * broken it is made anew from the labels.
  */
 
-/* `infos` are all of this owner's; the other owners' that live stay. */
+/* What the labels say of owners that live. */
+NACRE_MUST_CHECK enum nacre_status
+dk_registry_labelled(const struct dk_site *site,
+                     bool (*each)(void *data, const struct nacre_box_info *info),
+                     void *data, struct nacre_error *err);
+
+/* `infos` are all of this owner's; the other owners' that live stay.  Where the file is
+ * lost and the engine can't say whose there are, nothing is written. */
 NACRE_MUST_CHECK enum nacre_status dk_registry_write(const struct dk_site *site,
                                                      const struct nacre_box_info *infos,
                                                      size_t count,

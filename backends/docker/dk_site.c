@@ -211,7 +211,8 @@ bool dk_site_says(const struct dk_site *site, const char *key)
 }
 
 /* overlay2 passes project quotas of xfs on, and of nothing else; that they are switched
- * on there is the engine's to refuse at create. */
+ * on there is the engine's to refuse at create.  btrfs, zfs and devicemapper take a size,
+ * too; until what it does has been seen from inside, they count as having none. */
 bool dk_site_has_quota(const struct dk_site *site)
 {
     const char *driver = json_string_value(json_object_get(site->info, "Driver"));
@@ -243,12 +244,17 @@ static enum nacre_status reach(struct dk_site *site, struct nacre_error *err)
 {
     struct dk_places places = dk_places_environment();
     struct dk_endpoint endpoint;
-    enum nacre_status status = dk_endpoint_find(&places, &endpoint, err);
+    enum nacre_status status;
 
+    places.configured = site->options->engine_host;
+    places.configured_certificates = site->options->engine_certificates;
+    places.configured_origin = site->options->engine_origin;
+    status = dk_endpoint_find(&places, &endpoint, err);
     if (status == NACRE_OK)
-        status = dk_client_open(&endpoint, dk_within_ms(REACH_MS), &site->client, err);
+        status = dk_client_open(&endpoint, dk_site_within(site, REACH_MS), &site->client,
+                                err);
     if (status == NACRE_OK)
-        status = dk_info(site->client, dk_within_ms(REACH_MS), &site->info, err);
+        status = dk_info(site->client, dk_site_within(site, REACH_MS), &site->info, err);
     return status;
 }
 
@@ -261,6 +267,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     if (!site)
         return nacre_fail(err, NACRE_ERR_MEMORY, "container executor");
     site->options = options;
+    site->engine_ms_max = options->engine_ms_max;
     site->covers = (struct nt_covers){ .file_fd = -1, .dir_fd = -1 };
     dk_known_init(&site->known);
     dk_far_init(&site->far);
@@ -277,7 +284,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     if (!site->masked)
         return nacre_fail(err, NACRE_ERR_MEMORY, "container executor");
     look_around(site);
-    dk_owner_sweep(site->owner, site->client, dk_within_ms(SWEEP_MS));
+    dk_owner_sweep(site->owner, site->client, dk_site_within(site, SWEEP_MS));
     *ret_site = dk_site_take(&site);
     return NACRE_OK;
 }

@@ -17,6 +17,7 @@
  */
 struct dk_site {
     const struct nacre_executor_options *options; /* borrowed */
+    uint32_t engine_ms_max; /* as in the options */
     struct dk_client *client;
     struct dk_owner *owner;
     struct nt_covers covers;
@@ -52,6 +53,13 @@ dk_site_open(const struct nacre_executor_options *options, struct dk_site **ret_
              struct nacre_error *err);
 void dk_site_free(struct dk_site *site); /* accepts NULL */
 NACRE_OWNED(dk_site)
+
+/* A deadline for a call to the engine: every one has its own. */
+static inline uint64_t dk_site_within(const struct dk_site *site, uint32_t ms)
+{
+    return dk_within_ms(site->engine_ms_max && site->engine_ms_max < ms
+                            ? site->engine_ms_max : ms);
+}
 
 /* Does the engine's info say so: "MemoryLimit", "PidsLimit", ... */
 bool dk_site_says(const struct dk_site *site, const char *key);

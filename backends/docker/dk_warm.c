@@ -139,6 +139,7 @@ static void write_registry(struct dk_warm *warm)
     NACRE_AUTO(nacre_heap_guard) struct nacre_box_info *infos = NULL;
     struct nacre_error ignored;
     size_t count = 0, room = 0;
+    bool written;
 
     for (struct kept *kept = warm->first; kept; kept = kept->next)
         room += kept->box != NULL;
@@ -150,9 +151,10 @@ static void write_registry(struct dk_warm *warm)
     warm->touched = false;
     warm->written_ns = nacre_clock_ns();
     (void)pthread_mutex_unlock(&warm->lock);
-    if (infos)
-        (void)!dk_registry_write(warm->site, infos, count, &ignored);
+    written = infos &&
+              dk_registry_write(warm->site, infos, count, &ignored) == NACRE_OK;
     (void)pthread_mutex_lock(&warm->lock);
+    warm->touched |= !written; /* again after a while */
 }
 
 static bool must_write(const struct dk_warm *warm)

@@ -57,7 +57,7 @@ enum nacre_status dk_ways_find(const struct dk_places *places,
                                struct nacre_error *err)
 {
     NACRE_AUTO(nacre_engine_ways_clear) struct nacre_engine_ways ways = { .count = 0 };
-    const char *host = places->docker_host;
+    const char *const hosts[] = { places->docker_host, places->configured };
     struct dk_endpoint endpoint = { .transport = DK_TRANSPORT_NONE };
     struct nacre_error unusable;
     bool good;
@@ -66,8 +66,9 @@ enum nacre_status dk_ways_find(const struct dk_places *places,
     good = add_way(&ways, DK_DEFAULT_SOCKET) && add_way(&ways, endpoint.path) &&
            add_way(&ways, endpoint.key) && add_way(&ways, places->docker_cert_path) &&
            add_way(&ways, places->docker_config);
-    if (good && host && strncmp(host, "unix://", 7) == 0)
-        good = add_way(&ways, host + 7);
+    for (size_t i = 0; i < NACRE_COUNT(hosts) && good; i++)
+        if (hosts[i] && strncmp(hosts[i], "unix://", 7) == 0)
+            good = add_way(&ways, hosts[i] + 7);
     if (!good)
         return nacre_fail(err, NACRE_ERR_MEMORY, "where the engine is");
     *ret_ways = ways;
@@ -75,10 +76,12 @@ enum nacre_status dk_ways_find(const struct dk_places *places,
     return NACRE_OK;
 }
 
-enum nacre_status nacre_engine_ways_find(struct nacre_engine_ways *ret_ways,
+enum nacre_status nacre_engine_ways_find(const char *configured,
+                                         struct nacre_engine_ways *ret_ways,
                                          struct nacre_error *err)
 {
-    const struct dk_places places = dk_places_environment();
+    struct dk_places places = dk_places_environment();
 
+    places.configured = configured;
     return dk_ways_find(&places, ret_ways, err);
 }

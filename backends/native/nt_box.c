@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/eventfd.h>
 
 #include "nacre/clock.h"
@@ -73,6 +74,12 @@ void nt_box_free(struct nt_box *box)
     nacre_buf_clear(&box->report);
     (void)pthread_mutex_destroy(&box->lock);
     free(box);
+}
+
+/* Who reads or polls has an end of file at once; the fd itself stays theirs. */
+void nt_box_shut(struct nt_box *box)
+{
+    (void)shutdown(box->stream.ops->poll_fd(box->stream.stream), SHUT_RDWR);
 }
 
 /* ---- opening ---- */

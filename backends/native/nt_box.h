@@ -63,6 +63,10 @@ NACRE_MUST_CHECK enum nacre_status nt_box_open_machine(struct nt_stream *stream,
 void nt_box_free(struct nt_box *box);
 NACRE_OWNED(nt_box)
 
+/* The same for init, while commands run: they see a channel that broke.  From any thread;
+ * the box is spent, and still to be freed. */
+void nt_box_shut(struct nt_box *box);
+
 /* The answer to `question`, as it was asked; NULL when init gave none.  Terminated;
  * lives as long as the box. */
 const char *nt_box_answer(const struct nt_box *box, const char *question,

@@ -15,7 +15,7 @@ enum nacre_status wt_mounts_open(const struct nacre_plan *plan,
     enum nacre_status status = nacre_mounts_open(plan, protected_paths, &mounts, err);
 
     if (status == NACRE_OK && plan->strict_binds)
-        status = nacre_binds_check(&mounts, err);
+        status = nacre_binds_check(&mounts, NULL, err);
     if (status != NACRE_OK)
         return status;
     *ret_mounts = mounts;

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "nacre/own.h"
 #include "nacre/text.h"
@@ -32,6 +33,31 @@ enum nacre_status cli_boxes_end(struct nacre_engine *engine,
     return status == NACRE_ERR_NOT_FOUND ? NACRE_OK : status;
 }
 
+/* ---- those of other processes ---- */
+
+static enum nacre_status refuse_anothers(const char *which, int32_t pid,
+                                         struct nacre_error *err)
+{
+    char shown[NACRE_SHOWN], path[64], name[32] = "", program[NACRE_SHOWN];
+    FILE *file;
+
+    (void)nacre_text_shown(shown, which);
+    if (pid <= 1)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "'%s' belongs to another process of yours: end it there",
+                          shown);
+    (void)snprintf(path, sizeof(path), "/proc/%" PRId32 "/comm", pid);
+    file = fopen(path, "re");
+    if (file && !fgets(name, sizeof(name), file))
+        name[0] = '\0';
+    if (file)
+        (void)fclose(file);
+    name[strcspn(name, "\n")] = '\0';
+    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                      "'%s' belongs to process %" PRId32 " (%s): end it there", shown,
+                      pid, name[0] ? nacre_text_shown(program, name) : "gone");
+}
+
 enum nacre_status cli_boxes_ender(void *data, const char *which, const char *scope_key,
                                   bool force, uint32_t *ret_ended, uint32_t *ret_left,
                                   struct nacre_error *err)
@@ -39,14 +65,22 @@ enum nacre_status cli_boxes_ender(void *data, const char *which, const char *sco
     const struct nacre_keeper_choice choice = { .which = which, .scope_key = scope_key,
                                                 .force = force };
 
+    enum nacre_status status;
+    int32_t pid;
+
     *ret_ended = *ret_left = 0;
-    return cli_boxes_end(data, &choice, ret_ended, ret_left, err);
+    status = cli_boxes_end(data, &choice, ret_ended, ret_left, err);
+    /* Its workspace must not go from under it. */
+    if (status == NACRE_OK && *ret_ended == 0 && *ret_left == 0)
+        *ret_left = nacre_engine_box_is_anothers(data, which, &pid);
+    return status;
 }
 
 static enum nacre_status end_one(struct nacre_engine *engine, const char *which,
                                  bool force, uint32_t *ended, struct nacre_error *err)
 {
     const struct nacre_keeper_choice choice = { .which = which, .force = force };
+    int32_t pid;
     uint32_t now = 0, left = 0;
     enum nacre_status status = cli_boxes_end(engine, &choice, &now, &left, err);
     char shown[NACRE_SHOWN];
@@ -57,6 +91,9 @@ static enum nacre_status end_one(struct nacre_engine *engine, const char *which,
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "a command runs in '%s': wait for it, or use nacre stop",
                           shown);
+    if (status == NACRE_OK && now == 0 &&
+        nacre_engine_box_is_anothers(engine, which, &pid))
+        return refuse_anothers(which, pid, err);
     if (status == NACRE_OK && now == 0)
         return nacre_fail(err, NACRE_ERR_NOT_FOUND,
                           "no sandbox '%s' is warm: see nacre ps", shown);

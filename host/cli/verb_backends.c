@@ -96,12 +96,15 @@ static int run(const struct cli_args *args)
     }
     for (enum nacre_level level = 1; level < NACRE_LEVEL_COUNT; level++) {
         const struct nacre_executor *executor = cli_executor_of(engine, level, &err);
+        char why[sizeof(err.file) + sizeof(err.text) + 32] = "", shown[sizeof(why) + 128];
 
+        if (!executor) /* with its place, if it is a line of host.yaml */
+            nacre_error_print(&err, why, sizeof(why));
         if (args->json)
-            failed |= json_array_append_new(levels,
-                                            level_json(level, executor, err.text));
+            failed |= json_array_append_new(levels, level_json(level, executor, why));
         else
-            print_level(level, executor, err.text);
+            print_level(level, executor,
+                        nacre_text_show(shown, sizeof(shown), why, strlen(why)));
     }
     if (args->json && !failed)
         failed = !cli_json_print(json_pack("{s:O}", "levels", levels));

@@ -12,7 +12,7 @@
 #include "report.h"
 #include "verbs.h"
 
-enum { OPT_IDLE, OPT_REAP, OPT_QUIT, OPT_STATE, OPT_READY, OPT_COUNT };
+enum { OPT_IDLE, OPT_REAP, OPT_QUIT, OPT_STATE, OPT_HOST, OPT_READY, OPT_COUNT };
 
 static const struct cli_option options[OPT_COUNT] = {
     [OPT_IDLE] = { "--idle-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
@@ -26,6 +26,9 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_STATE] = { "--state-dir", .kind = CLI_TEXT, .value = "DIR",
                     .offer = CLI_OFFER_DIRECTORIES,
                     .help = "where it listens (default: the state directory)" },
+    [OPT_HOST] = { "--host-file", .kind = CLI_TEXT, .value = "FILE",
+                   .offer = CLI_OFFER_FILES,
+                   .help = "the configuration (default: host.yaml in its directory)" },
     [OPT_READY] = { "--ready-fd", .kind = CLI_NUMBER, .value = "N", .min = 3,
                     .max = 1023,
                     .help = "go to the background; a byte here says: ready" },
@@ -89,6 +92,7 @@ static enum nacre_status serve(const struct cli_args *args, struct nacre_error *
     const struct nacre_engine_options own = {
         .fork_self = true, .commands_only = true, .audit_off = true, .own_boxes = true,
         .state_dir = values[OPT_STATE].text,
+        .host_file = values[OPT_HOST].text,
     };
     const struct nacre_engine_keep_options keep = {
         .idle_ms = values[OPT_IDLE].number,

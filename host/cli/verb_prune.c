@@ -66,24 +66,13 @@ static enum nacre_status read_config(const char *reference,
     return NACRE_OK;
 }
 
-/* Those without a record: a policy made them, no configuration has limits for them. */
-static enum nacre_status prune_others(struct nacre_engine *engine,
-                                      const struct nacre_sessions_prune *how,
-                                      struct nacre_sessions_report *report,
-                                      struct nacre_error *err)
+/* An executor that meets the engine removes what dead owners left there. */
+static void sweep(struct nacre_engine *engine)
 {
-    const struct nacre_keeper_choice choice = { .unrecorded = true,
-                                                .idle_ms = how->idle_ms,
-                                                .age_ms = how->age_ms };
     const struct nacre_executor *executor;
     struct nacre_error ignored;
-    enum nacre_status status = NACRE_OK;
 
-    if (choice.idle_ms || choice.age_ms)
-        status = cli_boxes_end(engine, &choice, &report->ended, &report->in_use, err);
-    /* An executor that meets the engine removes what dead owners left there. */
     (void)!nacre_engine_executor(engine, NACRE_LEVEL_CONTAINER, &executor, &ignored);
-    return status;
 }
 
 static int tell(const struct cli_args *args, const struct nacre_sessions_report *report)
@@ -112,19 +101,16 @@ static int run(const struct cli_args *args)
     NACRE_AUTO(nacre_config_guard) struct nacre_config *config = NULL;
     struct nacre_sessions_prune how = limits_of(args);
     struct nacre_sessions_report report = { 0 };
-    struct nacre_sessions_ender ender = { .end = cli_boxes_ender };
     bool has_config = args->values[OPT_CONFIG].given;
     struct nacre_error err;
     enum nacre_status status = cli_boxes_engine(&engine, &err);
 
-    ender.data = engine;
     if (status == NACRE_OK && has_config)
         status = read_config(args->values[OPT_CONFIG].text, &how, &config, &err);
     if (status == NACRE_OK)
-        status = nacre_sessions_prune(nacre_engine_state_dir(engine), &how, &ender,
-                                      &report, &err);
+        status = nacre_engine_prune(engine, &how, &report, &err);
     if (status == NACRE_OK && !has_config)
-        status = prune_others(engine, &how, &report, &err);
+        sweep(engine);
     return status == NACRE_OK ? tell(args, &report) : cli_fail(args, &err);
 }
 

@@ -7,13 +7,14 @@
 #include "nacre/own.h"
 #include "nacre/text.h"
 #include "report.h"
+#include "term.h"
 #include "verbs.h"
 
-/* The keeper knows its own best; the registry knows also those of other owners. */
 struct boxes {
     struct nacre_box_info *items;
     size_t count;
     bool short_of_memory;
+    char note[NACRE_BOXES_NOTE]; /* "" when there is nothing to say */
 };
 
 static void boxes_clear(struct boxes *boxes)
@@ -26,9 +27,6 @@ static bool add(void *data, const struct nacre_box_info *info)
     struct boxes *boxes = data;
     struct nacre_box_info *grown;
 
-    for (size_t i = 0; i < boxes->count; i++)
-        if (strcmp(boxes->items[i].name, info->name) == 0)
-            return true;
     grown = realloc(boxes->items, (boxes->count + 1) * sizeof(*grown));
     boxes->short_of_memory = !grown;
     if (!grown)
@@ -38,13 +36,11 @@ static bool add(void *data, const struct nacre_box_info *info)
     return true;
 }
 
-static enum nacre_status gather(const char *state_dir, struct boxes *boxes,
+static enum nacre_status gather(struct nacre_engine *engine, struct boxes *boxes,
                                 struct nacre_error *err)
 {
-    enum nacre_status status = nacre_keeper_list(state_dir, add, boxes, err);
+    enum nacre_status status = nacre_engine_boxes(engine, add, boxes, boxes->note, err);
 
-    if (status == NACRE_OK || status == NACRE_ERR_NOT_FOUND)
-        status = nacre_boxes_read(state_dir, add, boxes, err);
     if (status == NACRE_OK && boxes->short_of_memory)
         status = nacre_fail(err, NACRE_ERR_MEMORY, "no memory for the list");
     return status;
@@ -62,7 +58,7 @@ static json_t *session_json(const char *scope_key)
 
 static int print_json(const struct boxes *boxes)
 {
-    json_t *list = json_array();
+    json_t *list = json_array(), *object;
     int failed = 0;
 
     for (size_t i = 0; i < boxes->count; i++) {
@@ -80,7 +76,13 @@ static int print_json(const struct boxes *boxes)
     }
     if (failed)
         json_decref(list);
-    return cli_json_print(failed ? NULL : json_pack("{s:o}", "sandboxes", list))
+    object = failed ? NULL : json_pack("{s:o}", "sandboxes", list);
+    if (object && boxes->note[0] &&
+        json_object_set_new(object, "note", cli_json_text(boxes->note)) != 0) {
+        json_decref(object);
+        object = NULL;
+    }
+    return cli_json_print(object)
                ? 0
                : nacre_status_exit(NACRE_ERR_MEMORY);
 }
@@ -133,9 +135,11 @@ static int run(const struct cli_args *args)
     enum nacre_status status = cli_boxes_engine(&engine, &err);
 
     if (status == NACRE_OK)
-        status = gather(nacre_engine_state_dir(engine), &boxes, &err);
+        status = gather(engine, &boxes, &err);
     if (status != NACRE_OK)
         return cli_fail(args, &err);
+    if (boxes.note[0])
+        cli_say_lines("note", boxes.note);
     if (args->json)
         return print_json(&boxes);
     print_text(&boxes);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ask.h"
@@ -38,6 +39,12 @@ struct executor {
 static struct executor *executor_of(struct nacre_executor *base)
 {
     return (struct executor *)base;
+}
+
+static struct keeper_configured configured(const struct executor *executor)
+{
+    return (struct keeper_configured){ executor->options.engine_host,
+                                       executor->options.engine_certificates };
 }
 
 static enum nacre_status receive(int socket, uint64_t deadline_ns,
@@ -96,11 +103,12 @@ static enum nacre_status learn(struct executor *executor, int socket,
 {
     NACRE_AUTO(message_json_guard) json_t *answer = NULL;
     struct nacre_mechanism walls[NACRE_MECHANISMS_MAX];
+    struct keeper_configured ours = configured(executor);
     json_int_t features = 0;
     json_t *list = NULL;
     enum nacre_status status = keeper_ask(socket, MESSAGE_PROBE,
                                           json_pack("{s:o, s:s}", "engine",
-                                                    keeper_engine(), "level",
+                                                    keeper_engine(&ours), "level",
                                                     executor->base.ops->name),
                                           &answer, err);
 
@@ -130,7 +138,8 @@ static void executor_probe(struct nacre_executor *base, uint64_t wanted)
     (void)wanted;
     (void)pthread_mutex_lock(&executor->probing);
     if (atomic_load(&base->features) == 0 &&
-        (keeper_reach(executor->options.state_dir, executor->options.program, &socket,
+        (keeper_reach(executor->options.state_dir, executor->options.program,
+                      executor->options.host_file, &socket,
                       &err) != NACRE_OK ||
          learn(executor, socket, &err) != NACRE_OK) &&
         atomic_load(&base->mechanism_count) == 0)
@@ -300,6 +309,7 @@ static enum nacre_status order(struct run *run, const struct nacre_plan *plan,
                                const struct nacre_tool *tool, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *whole = NULL;
+    struct keeper_configured ours = configured(run->executor);
     enum nacre_status status = NACRE_OK;
     int input_fd = run->request->input_fd;
 
@@ -315,7 +325,7 @@ static enum nacre_status order(struct run *run, const struct nacre_plan *plan,
     if (status == NACRE_OK)
         status = message_send_json(
             run->socket, MESSAGE_RUN,
-            json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine", keeper_engine(), "plan",
+            json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine", keeper_engine(&ours), "plan",
                       nacre_wire_plan(whole), "tool", nacre_wire_tool(tool), "request",
                       nacre_wire_request(run->request), "run_id", run->result->run_id),
             input_fd, message_within_ms(MESSAGE_MS), err);
@@ -336,7 +346,8 @@ static enum nacre_status executor_run(struct nacre_executor *base,
     const struct nacre_executor_options *options = &run.executor->options;
     uint64_t output_max = plan->limits.output_bytes_max;
     enum nacre_status status =
-        keeper_reach(options->state_dir, options->program, &socket, err);
+        keeper_reach(options->state_dir, options->program, options->host_file, &socket,
+                     err);
 
     if (status != NACRE_OK)
         return status;
@@ -474,6 +485,23 @@ enum nacre_status nacre_keeper_end(const char *state_dir,
         return status;
     *ret_ended = (uint32_t)ended;
     *ret_left = (uint32_t)left;
+    return NACRE_OK;
+}
+
+enum nacre_status nacre_keeper_pid(const char *state_dir, int32_t *ret_pid,
+                                   struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_fd_guard) int socket = -1;
+    char version[KEEPER_VERSION];
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    enum nacre_status status = keeper_connect(state_dir, version, &socket, err);
+
+    if (status != NACRE_OK)
+        return status;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return nacre_fail(err, NACRE_ERR_IO, "the keeper's socket");
+    *ret_pid = peer.pid;
     return NACRE_OK;
 }
 

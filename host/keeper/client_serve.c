@@ -151,11 +151,20 @@ static enum nacre_status judge_order(const struct nacre_keeper_options *options,
     return NACRE_OK;
 }
 
+static enum nacre_status check_engine(const struct nacre_keeper_options *options,
+                                      const json_t *json, struct nacre_error *err)
+{
+    const struct keeper_configured ours = { options->engine_host,
+                                            options->engine_certificates };
+
+    return keeper_engine_check(json_object_get(json, "engine"), &ours, err);
+}
+
 static enum nacre_status read_order(const struct nacre_keeper_options *options,
                                     const json_t *json, struct order *order,
                                     struct nacre_error *err)
 {
-    enum nacre_status status = keeper_engine_check(json_object_get(json, "engine"), err);
+    enum nacre_status status = check_engine(options, json, err);
 
     if (status == NACRE_OK)
         status = nacre_wire_read_request(json_object_get(json, "request"),
@@ -271,8 +280,7 @@ static enum nacre_status serve_probe(const struct client *client, const json_t *
 
     if (!executor)
         (void)nacre_fail(&failure, NACRE_ERR_PARSE, "the keeper has no such level");
-    if (!executor ||
-        keeper_engine_check(json_object_get(json, "engine"), &failure) != NACRE_OK)
+    if (!executor || check_engine(client->keeper->options, json, &failure) != NACRE_OK)
         return send_failure(client, &failure, err);
     executor->ops->probe(executor, ~UINT32_C(0));
     return send_answer(client,
@@ -299,103 +307,14 @@ static enum nacre_status serve_list(const struct client *client, struct nacre_er
 
 /* ---- ending them ---- */
 
-struct choosing {
-    const struct nacre_keeper_choice *choice;
-    uint64_t now_ms;
-    uint32_t left;
-    char **recorded; /* names */
-    uint32_t recorded_count;
-    bool failed;
-};
-
-/* Strictly more: what is as old as it may be stays. */
-static bool is_over(uint64_t now_ms, uint64_t since_ms, uint64_t most_ms)
-{
-    return most_ms > 0 && now_ms > since_ms && now_ms - since_ms > most_ms;
-}
-
-static bool is_called(const struct nacre_box_info *info, const char *which)
-{
-    static const char session[] = "session:";
-
-    return strcmp(which, info->scope_key) == 0 || strcmp(which, info->name) == 0 ||
-           strcmp(which, info->id) == 0 ||
-           (strncmp(info->scope_key, session, strlen(session)) == 0 &&
-            strcmp(which, info->scope_key + strlen(session)) == 0);
-}
-
-static bool add_recorded(void *data, const struct nacre_session_info *info)
-{
-    struct choosing *choosing = data;
-    char **grown = realloc(choosing->recorded,
-                           (choosing->recorded_count + 1) * sizeof(*grown));
-    char *name = grown ? strdup(info->box_name) : NULL;
-
-    if (grown)
-        choosing->recorded = grown;
-    choosing->failed = !name;
-    if (name)
-        choosing->recorded[choosing->recorded_count++] = name;
-    return name != NULL;
-}
-
-static void choosing_clear(struct choosing *choosing)
-{
-    for (uint32_t i = 0; i < choosing->recorded_count; i++)
-        free(choosing->recorded[i]);
-    free(choosing->recorded);
-}
-
-static bool is_chosen(void *data, const struct nacre_box_info *info)
-{
-    const struct choosing *choosing = data;
-    const struct nacre_keeper_choice *choice = choosing->choice;
-
-    if (choice->which && !is_called(info, choice->which))
-        return false;
-    /* What is told of it may be cut; what it is called is not. */
-    if (choice->scope_key && strncmp(choice->scope_key, info->scope_key,
-                                     sizeof(info->scope_key) - 1) != 0)
-        return false;
-    for (uint32_t i = 0; i < choosing->recorded_count; i++)
-        if (strcmp(choosing->recorded[i], info->name) == 0)
-            return false;
-    if (choice->idle_ms == 0 && choice->age_ms == 0)
-        return true;
-    return is_over(choosing->now_ms, info->used_ms, choice->idle_ms) ||
-           is_over(choosing->now_ms, info->created_ms, choice->age_ms);
-}
-
-static bool count_left(void *data, const struct nacre_box_info *info)
-{
-    struct choosing *choosing = data;
-
-    choosing->left += info->commands > 0 && is_chosen(data, info);
-    return true;
-}
-
 uint32_t keeper_end_chosen(const struct keeper *keeper,
                            const struct nacre_keeper_choice *choice, uint32_t *ret_left)
 {
     const struct nacre_keeper_options *options = keeper->options;
-    NACRE_AUTO(choosing_clear)
-    struct choosing choosing = { .choice = choice, .now_ms = nacre_clock_wall_ms() };
-    struct nacre_error err;
-    uint32_t ended;
+    const struct nacre_boxes_of boxes = { options->state_dir, options->executor,
+                                          options->list, options->end };
 
-    if (ret_left)
-        *ret_left = 0;
-    /* Whose records can't be read, nothing of theirs is taken. */
-    if (choice->unrecorded && (nacre_sessions_each(options->state_dir, add_recorded,
-                                                   &choosing, &err) != NACRE_OK ||
-                               choosing.failed))
-        return 0;
-    ended = options->end(options->executor, choice->force, is_chosen, &choosing);
-    if (ret_left && !choice->force)
-        options->list(options->executor, count_left, &choosing);
-    if (ret_left)
-        *ret_left = choosing.left;
-    return ended;
+    return nacre_boxes_end_chosen(&boxes, choice, nacre_clock_wall_ms(), ret_left);
 }
 
 static enum nacre_status serve_end(const struct client *client, const json_t *json,

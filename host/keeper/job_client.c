@@ -23,7 +23,7 @@ static enum nacre_status ask(const struct nacre_keeper_at *at, bool start,
     NACRE_AUTO(nacre_fd_guard) int socket = -1;
     char version[KEEPER_VERSION];
     enum nacre_status status =
-        start ? keeper_reach(at->state_dir, at->program, &socket, err)
+        start ? keeper_reach(at->state_dir, at->program, NULL, &socket, err)
               : keeper_connect(at->state_dir, version, &socket, err);
 
     if (status == NACRE_OK && !start && !keeper_is_same(version))

@@ -71,11 +71,13 @@ static int arrange_fds(posix_spawn_file_actions_t *actions, int log, int ready)
 
 /* Of its own session, without our fds and our directory: it outlives us and holds nothing
  * of ours. */
-static int spawn(const char *program, const char *state_dir, int log, int ready,
-                 pid_t *ret_pid)
+static int spawn(const char *program, const char *state_dir, const char *host_file,
+                 int log, int ready, pid_t *ret_pid)
 {
+    bool has_file = host_file && host_file[0] == '/';
     const char *const argv[] = { "nacre", "keeper", "--state-dir", state_dir,
-                                 "--ready-fd", "3", NULL };
+                                 "--ready-fd", "3", has_file ? "--host-file" : NULL,
+                                 host_file, NULL };
     posix_spawn_file_actions_t actions;
     const struct nacre_spawn keeper = { .program = program, .argv = (char *const *)argv,
                                         .environment = environ, .actions = &actions,
@@ -106,7 +108,7 @@ static void wait_ready(int fd)
 }
 
 static enum nacre_status start(const char *state_dir, const char *program,
-                               struct nacre_error *err)
+                               const char *host_file, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *absolute = realpath(state_dir, NULL);
     NACRE_AUTO(nacre_fd_guard) int log = moved_up(open_log(state_dir));
@@ -118,7 +120,7 @@ static enum nacre_status start(const char *state_dir, const char *program,
         return nacre_fail(err, NACRE_ERR_IO, "starting the keeper");
     ready = ends[0];
     told = moved_up(ends[1]);
-    failed = told < 0 ? EMFILE : spawn(program, absolute, log, told, &pid);
+    failed = told < 0 ? EMFILE : spawn(program, absolute, host_file, log, told, &pid);
     nacre_fd_guard(&told);
     if (failed) {
         errno = failed;
@@ -166,7 +168,7 @@ static enum nacre_status replace(int socket, const char *version, struct nacre_e
 }
 
 static enum nacre_status start_one(const char *state_dir, const char *program,
-                                   struct nacre_error *err)
+                                   const char *host_file, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     enum nacre_status status;
@@ -180,11 +182,12 @@ static enum nacre_status start_one(const char *state_dir, const char *program,
         if (status != NACRE_OK)
             return status;
     }
-    return start(state_dir, program, err);
+    return start(state_dir, program, host_file, err);
 }
 
 enum nacre_status keeper_reach(const char *state_dir, const char *program,
-                               int *ret_socket, struct nacre_error *err)
+                               const char *host_file, int *ret_socket,
+                               struct nacre_error *err)
 {
     bool started = false;
 
@@ -201,8 +204,9 @@ enum nacre_status keeper_reach(const char *state_dir, const char *program,
             status = replace(fd, version, err);
         } else if (status == NACRE_ERR_NOT_FOUND) {
             /* Once more: one that was found by ours may have left since. */
-            status = !started || i == LOOKS_MAX / 2 ? start_one(state_dir, program, err)
-                                                    : NACRE_OK;
+            status = !started || i == LOOKS_MAX / 2
+                         ? start_one(state_dir, program, host_file, err)
+                         : NACRE_OK;
             started = true;
         }
         if (status != NACRE_OK)

@@ -39,8 +39,9 @@ static const struct {
         GIVE_WAIVER "memory_reservation" } },
     { NACRE_FEATURE_DISK_OF_ROOT,
       { "container.disk",
-        "the root is writable, and the engine's storage driver has no quotas (overlay2 "
-        "on xfs has)",
+        "the root is writable, and the engine's storage driver has no quotas that nacre "
+        "relies on (overlay2 on xfs has; those of btrfs, zfs and devicemapper are not "
+        "proved from inside)",
         "make the root read-only, " GIVE_WAIVER "disk" } },
     { NACRE_FEATURE_DISK_OF_SESSION,
       { "container.disk",

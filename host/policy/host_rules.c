@@ -32,6 +32,8 @@ void nacre_host_rules_free(struct nacre_host_rules *rules)
     free(rules->soul);
     free_list(rules->command);
     free_list(rules->require);
+    free(rules->engine_host);
+    free(rules->engine_certificates);
     free(rules);
 }
 
@@ -100,6 +102,50 @@ static enum nacre_status set_require(const struct nacre_reading *at,
     return read_list(at, node, &((struct nacre_host_rules *)target)->require, err);
 }
 
+/* What it leads to is judged by who goes there. */
+static enum nacre_status set_engine_host(const struct nacre_reading *at,
+                                         const struct nacre_node *node, void *target,
+                                         struct nacre_error *err)
+{
+    struct nacre_host_rules *rules = target;
+    char shown[NACRE_SHOWN];
+
+    if ((strncmp(node->text, "unix:///", 8) != 0 || !node->text[8]) &&
+        (strncmp(node->text, "tcp://", 6) != 0 || !node->text[6]))
+        return NACRE_READING_FAIL(at, node->place, err,
+                                  "%s: expected unix:///path or tcp://host:port, found "
+                                  "'%s'", at->where, nacre_text_shown(shown, node->text));
+    rules->engine_place = node->place;
+    return nacre_schema_copy(node->text, &rules->engine_host, err);
+}
+
+static enum nacre_status set_certificates(const struct nacre_reading *at,
+                                          const struct nacre_node *node, void *target,
+                                          struct nacre_error *err)
+{
+    struct nacre_host_rules *rules = target;
+    enum nacre_status status = want_absolute(at, node->place, node->text, err);
+
+    rules->certificates_place = node->place;
+    return status == NACRE_OK
+               ? nacre_schema_copy(node->text, &rules->engine_certificates, err)
+               : status;
+}
+
+static enum nacre_status judge_engine(const struct nacre_reading *at,
+                                      const struct nacre_host_rules *rules,
+                                      struct nacre_error *err)
+{
+    if (!rules->engine_certificates ||
+        (rules->engine_host && strncmp(rules->engine_host, "tcp://", 6) == 0))
+        return NACRE_OK;
+    return NACRE_READING_FAIL(at, rules->certificates_place, err,
+                              "engine.certificates: they are for an engine.host of "
+                              "tcp://host:port, and %s",
+                              rules->engine_host ? "this one is a socket"
+                                                 : "there is none");
+}
+
 static const struct nacre_schema_key approvals_keys[] = {
     { .name = "soul", .type = NACRE_SCHEMA_TEXT, .set = set_soul },
     { .name = "command", .type = NACRE_SCHEMA_LIST, .set = set_command },
@@ -109,8 +155,14 @@ static const struct nacre_schema_key approvals_keys[] = {
 };
 static const struct nacre_schema approvals = { approvals_keys,
                                                NACRE_COUNT(approvals_keys) };
+static const struct nacre_schema_key engine_keys[] = {
+    { .name = "host", .type = NACRE_SCHEMA_TEXT, .set = set_engine_host },
+    { .name = "certificates", .type = NACRE_SCHEMA_TEXT, .set = set_certificates },
+};
+static const struct nacre_schema engine = { engine_keys, NACRE_COUNT(engine_keys) };
 static const struct nacre_schema_key keys[] = {
     { .name = "approvals", .type = NACRE_SCHEMA_SECTION, .section = &approvals },
+    { .name = "engine", .type = NACRE_SCHEMA_SECTION, .section = &engine },
 };
 static const struct nacre_schema schema = { keys, NACRE_COUNT(keys) };
 
@@ -158,6 +210,8 @@ enum nacre_status nacre_host_rules_load(const char *path,
         status = nacre_yaml_read(path, buf.bytes ? buf.bytes : "", buf.size, &root, err);
     if (status == NACRE_OK)
         status = nacre_schema_read(&schema, &at, root, rules, err);
+    if (status == NACRE_OK)
+        status = judge_engine(&at, rules, err);
     if (status != NACRE_OK && status != NACRE_ERR_NOT_FOUND)
         return status;
     *ret_rules = nacre_host_rules_take(&rules);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nacre/approval.h"
 #include "nacre/door.h"
 #include "nacre/keeper.h"
 #include "nacre/secrets.h"
@@ -32,6 +33,7 @@ executor_options(const struct nacre_engine *engine,
         .cache_dir = engine->places.cache_dir,
         .key_dir = engine->places.key_dir,
         .state_dir = engine->places.state_dir,
+        .host_file = engine->places.host_file,
         .protected_paths = engine->places.protected_paths,
         .doors = engine->doors,
         .in_process = options->in_process,
@@ -39,6 +41,35 @@ executor_options(const struct nacre_engine *engine,
         .on_progress = options->on_progress,
         .on_progress_data = options->callback_data,
     };
+}
+
+/* Which engine runs containers, if the operator says so.  Only when one may be needed:
+ * whoever runs none is not held up by a file that is broken.  `opening` is held. */
+static enum nacre_status read_host_file(struct nacre_engine *engine,
+                                        struct nacre_error *err)
+{
+    struct nacre_executor_options *options = &engine->executor_options;
+    const char *file = engine->places.host_file;
+    struct nacre_host_rules *rules;
+    enum nacre_status status;
+
+    if (engine->host_rules)
+        return NACRE_OK;
+    status = nacre_host_rules_load(file, &rules, err);
+    if (status != NACRE_OK)
+        return status;
+    if (rules->engine_host &&
+        asprintf(&engine->engine_origin, "%s:%d:%d", file, (int)rules->engine_place.line,
+                 (int)rules->engine_place.column) < 0) {
+        engine->engine_origin = NULL;
+        nacre_host_rules_free(rules);
+        return nacre_fail(err, NACRE_ERR_MEMORY, "no memory for host.yaml");
+    }
+    engine->host_rules = rules;
+    options->engine_host = rules->engine_host;
+    options->engine_certificates = rules->engine_certificates;
+    options->engine_origin = engine->engine_origin;
+    return NACRE_OK;
 }
 
 static bool is_keepers(uint32_t slot)
@@ -51,11 +82,21 @@ static enum nacre_status open_locked(struct nacre_engine *engine, uint32_t slot,
                                      struct nacre_error *err)
 {
     struct nacre_executor *executor = atomic_load(&engine->executors[slot]);
-    struct nacre_executor_options options = engine->executor_options;
+    struct nacre_executor_options options;
+    struct nacre_error ignored;
     enum nacre_status status;
     int cancelled;
 
     if (!executor) {
+        /* A jail must not be given the way to it; there a broken file names none. */
+        if (slot == NACRE_LEVEL_PROCESS)
+            (void)!read_host_file(engine, &ignored);
+        if (slot == NACRE_LEVEL_CONTAINER || slot == NACRE_LEVEL_VM || is_keepers(slot)) {
+            status = read_host_file(engine, err);
+            if (status != NACRE_OK)
+                return status;
+        }
+        options = engine->executor_options;
         /* An executor without one would fork this process. */
         if (slot == NACRE_LEVEL_WASM && !options.program && !engine->forks_self)
             return nacre_places_lack_program(err);
@@ -164,6 +205,8 @@ enum nacre_status nacre_engine_keep(struct nacre_engine *engine,
 
     if (status == NACRE_OK)
         status = ready(engine, NACRE_LEVEL_VM, &whole.machines, err);
+    whole.engine_host = engine->executor_options.engine_host;
+    whole.engine_certificates = engine->executor_options.engine_certificates;
     return status == NACRE_OK ? nacre_keeper_serve(&whole, err) : status;
 }
 
@@ -292,6 +335,8 @@ void nacre_engine_free(struct nacre_engine *engine)
     (void)pthread_mutex_destroy(&engine->opening);
     nacre_plans_free(engine->plans);
     session_privates_free(engine->privates);
+    nacre_host_rules_free(engine->host_rules);
+    free(engine->engine_origin);
     nacre_places_clear(&engine->places);
     free(engine);
 }

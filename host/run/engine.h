@@ -24,6 +24,8 @@ struct nacre_engine {
     pthread_mutex_t opening;
     /* Opened at first use; one that is there stays. */
     struct nacre_executor *_Atomic executors[NACRE_SLOT_COUNT];
+    struct nacre_host_rules *host_rules; /* NULL until a container may be needed */
+    char *engine_origin;                 /* "FILE:LINE:COLUMN" in it; or NULL */
     bool own_boxes, forks_self;
     _Atomic int cancelled; /* the signal, for executors that are opened after it */
     struct nacre_audit *audit; /* NULL when it was switched off for measuring, or */

@@ -72,16 +72,16 @@ enum nacre_status nacre_sessions_each(const char *state_dir,
 
 /* ---- pruning ---- */
 
-/* Strictly more: what is as old as it may be stays. */
-static bool is_over(uint64_t now_ms, uint64_t since_ms, uint64_t most_ms)
+/* Now, as this prune has it. */
+static uint64_t now_of(const struct nacre_sessions_prune *how)
 {
-    return most_ms > 0 && now_ms > since_ms && now_ms - since_ms > most_ms;
+    return how->now_ms ? how->now_ms : nacre_clock_wall_ms();
 }
 
 static bool is_stale(const struct session_record *record,
                      const struct nacre_sessions_prune *how, bool is_day)
 {
-    uint64_t now_ms = nacre_clock_wall_ms();
+    uint64_t now_ms = now_of(how);
     uint64_t idle_ms = how->limits_given ? how->idle_ms : record->idle_ms;
     uint64_t age_ms = how->limits_given ? how->age_ms : record->age_ms;
 
@@ -92,18 +92,18 @@ static bool is_stale(const struct session_record *record,
     if (!how->limits_given && how->limits &&
         !how->limits(how->limits_data, record->agent, &idle_ms, &age_ms))
         return false;
-    return is_over(now_ms, record->used_ms, idle_ms) ||
-           is_over(now_ms, record->created_ms, age_ms);
+    return nacre_clock_is_over(now_ms, record->used_ms, idle_ms) ||
+           nacre_clock_is_over(now_ms, record->created_ms, age_ms);
 }
 
 /* Is it the day's first time?  Then the next is in a day. */
-static bool take_day(int dir_fd)
+static bool take_day(int dir_fd, uint64_t now_ms)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     struct stat st;
 
     if (fstatat(dir_fd, DAILY_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !is_over(nacre_clock_wall_ms(), (uint64_t)st.st_mtim.tv_sec * 1000, DAY_MS))
+        !nacre_clock_is_over(now_ms, (uint64_t)st.st_mtim.tv_sec * 1000, DAY_MS))
         return false;
     fd = openat(dir_fd, DAILY_NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     return fd >= 0 && futimens(fd, NULL) == 0;
@@ -153,7 +153,7 @@ enum nacre_status nacre_sessions_prune(const char *state_dir,
         status = session_record_ids(dir_fd, &ids, err);
     if (status != NACRE_OK)
         return status;
-    is_day = how->timer && take_day(dir_fd);
+    is_day = how->timer && take_day(dir_fd, now_of(how));
     for (size_t i = 0; ids[i]; i++)
         prune_one(dir_fd, ids[i], how, is_day, ender, &report);
     session_locks_tidy(dir_fd);

@@ -32,7 +32,7 @@ is() { # WHAT FOUND WANTED
 # The scene of one sandbox: a workspace that its user owns.
 own_scene() {
   scene
-  chown -R 1000:1000 work
+  [[ $is_root == no ]] || chown -R 1000:1000 work
 }
 
 # told_runtimes JSON: what the engine has from now on.

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # Sourced by native_*.sh: guests that are native programs, at level process unless a
 # case says otherwise.  With AS=user in the environment and root's rights everything is
-# done once more by a user who has neither an account nor a group.
+# done once more by a user who has neither an account nor a group, but for the one that may
+# speak to the engine at $NACRE_TEST_DOCKER.
 guest_uid=61234
 
 # Whatever that user has to read or run may lie where it can't go: it gets copies.
 as_user() {
-  local stage here result=0
+  local stage here result=0 groups=(--clear-groups) socket=${NACRE_TEST_DOCKER#unix://}
   here=$(cd "$(dirname "$0")" && pwd)
   stage=$(mktemp -d "${TMPDIR:-/tmp}/nacre-user.XXXXXX")
   mkdir -p "$stage/tests/e2e" "$stage/tools" "$stage/tmp"
@@ -17,8 +18,10 @@ as_user() {
   find "$TOOLS" -maxdepth 1 -type f -name 'attack_*' -exec cp {} "$stage/tools/" \;
   chown -R "$guest_uid:$guest_uid" "$stage"
   chmod 755 "$stage"
-  (cd "$stage" && setpriv --reuid "$guest_uid" --regid "$guest_uid" --clear-groups \
+  [[ ! -S $socket ]] || groups=(--groups "$(stat -c %g "$socket")")
+  (cd "$stage" && setpriv --reuid "$guest_uid" --regid "$guest_uid" "${groups[@]}" \
     env -i PATH="$PATH" ONLY="${ONLY:-}" TMPDIR="$stage/tmp" GUESTS="$stage" \
+    NACRE_TEST_DOCKER="${NACRE_TEST_DOCKER:-}" \
     NACRE="$stage/$(basename "$NACRE")" JSON_CHECK="$stage/$(basename "$JSON_CHECK")" \
     POLICIES="$stage/policies" TOOLS="$stage/tools" \
     bash "$stage/tests/attack/$(basename "$0")") || result=$?

@@ -65,7 +65,7 @@ static void read_small(const json_t *json)
         assert_same(json_deep_copy(json), nacre_wire_mechanism(&wall));
     if (nacre_wire_read_box(json, &box, &err) == NACRE_OK)
         assert(strlen(box.id) < sizeof(box.id));
-    (void)!keeper_engine_check(json, &err);
+    (void)!keeper_engine_check(json, &(struct keeper_configured){ 0 }, &err);
 }
 
 static void read_result(const json_t *json)

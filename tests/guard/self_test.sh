@@ -13,7 +13,7 @@ plant() {
     shift
     rm -rf "$tree"
     mkdir -p "$tree"/host/{include/nacre,base,policy,decide,plan,audit,keeper,run,cli} \
-        "$tree"/backends/{shared,wasm,process,native,channel,init} \
+        "$tree"/backends/{shared,wasm,process,docker,native,channel,init} \
         "$tree"/wasi-shims/{abi,host}
     echo '#include <stdio.h>' >"$tree/host/base/buf.c"
     echo '#include "nacre/own.h"' >"$tree/host/include/nacre/buf.h"
@@ -97,7 +97,7 @@ backends/native/x.c "frame.h"
 backends/init/x.c "frame.h"
 backends/init/x.c "wall.h"
 ROWS
-mkdir "$scratch/empty" "$scratch/empty"/{host,backends,wasi-shims}
+mkdir -p "$scratch/empty"/{host,backends/docker,wasi-shims}
 red layers.sh "no #include" "$scratch/empty"
 
 plant host/run/x.c 'int f(void) { return system("true"); }'
@@ -110,6 +110,15 @@ plant host/run/x.c '/* the system (a kernel) */' 'int i = x.system(1); // gets('
     'char *s = "\"popen(\""; int my_strcpy(int); snprintf(s, 1, "");'
 green banned.sh
 red banned.sh 'no C file' "$scratch/empty"
+
+plant backends/docker/x.c '/* /archive */ int i; // "/copy"' \
+    'int f(void) { return put("/containers/%s"' '    "/arch" "ive?path=", i); }'
+red no_copies.sh 'backends/docker/x.c:3: /archive'
+plant backends/docker/x.c 'char *s = "/containers/%s/copy";'
+red no_copies.sh 'backends/docker/x.c:2: /copy'
+plant backends/docker/x.c '/* /archive */ char *s = "an archive, a /copying";' '// "/copy"'
+green no_copies.sh
+red no_copies.sh 'no C file' "$scratch/empty"
 
 red links.sh 'does not link libjansson' "$(command -v bash)"
 red links.sh 'loads libtinfo at start' "$(command -v bash)"

@@ -173,6 +173,32 @@ static void find_keeps_to_the_order(void **state)
     assert_string_equal(endpoint.path, "/run/host.sock");
 }
 
+static void what_is_configured_brings_its_certificates_and_its_place(void **state)
+{
+    struct dk_places places = here();
+    char certificates[64];
+    struct dk_endpoint endpoint;
+    struct nacre_error err;
+
+    (void)state;
+    scene_shell("mkdir tls && touch tls/ca.pem tls/cert.pem tls/key.pem");
+    (void)snprintf(certificates, sizeof(certificates), "%s/tls", scene_top);
+    places.configured = "tcp://build";
+    places.configured_origin = "/home/me/host.yaml:2:9";
+    assert_int_equal(dk_endpoint_find(&places, &endpoint, &err), NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "/home/me/host.yaml:2:9"));
+    assert_non_null(strstr(err.text, "engine.certificates"));
+    places.configured_certificates = certificates;
+    assert_int_equal(dk_endpoint_find(&places, &endpoint, &err), NACRE_OK);
+    assert_int_equal(endpoint.transport, DK_TRANSPORT_TLS);
+    assert_int_equal(endpoint.port, 2376);
+    assert_string_equal(endpoint.origin, "/home/me/host.yaml:2:9");
+    assert_non_null(strstr(endpoint.key, "/tls/key.pem"));
+    /* They are for this one alone. */
+    places.docker_host = "tcp://elsewhere";
+    assert_int_equal(dk_endpoint_find(&places, &endpoint, &err), NACRE_ERR_UNAVAILABLE);
+}
+
 static void find_never_takes_the_next_when_one_is_broken(void **state)
 {
     static const struct {
@@ -321,6 +347,8 @@ int main(void)
         cmocka_unit_test(parse_refuses_the_rest_and_says_what_it_expected),
         cmocka_unit_test_setup(find_takes_the_default_when_nobody_names_one, scene_clear),
         cmocka_unit_test_setup(find_keeps_to_the_order, scene_clear),
+        cmocka_unit_test_setup(what_is_configured_brings_its_certificates_and_its_place,
+                               scene_clear),
         cmocka_unit_test_setup(find_never_takes_the_next_when_one_is_broken, scene_clear),
         cmocka_unit_test_setup(find_is_not_held_by_a_config_that_is_no_file, scene_clear),
         cmocka_unit_test_setup(tls_needs_all_three_files, scene_clear),

@@ -209,6 +209,49 @@ static const struct {
     { { .method = "POST", .path = "/containers/*/start", .deed = FAKE_CLOSE }, true },
 };
 
+#define HANG(method_, path_) { .method = method_, .path = path_, .deed = FAKE_HANG }
+#define SOON_MS 300                       /* for each call */
+#define BOUND_NS (5 * NACRE_NS_PER_S) /* less than any of them has by itself */
+
+/* Those that hang at one call.  What the last one does not say is init's report. */
+static const struct {
+    struct fake_rule rule;
+    bool removed;
+} hangs[] = {
+    { HANG("GET", "/images/*"), false },
+    { HANG("POST", "/containers/create"), true },
+    { HANG("GET", "/containers/*/json"), true },
+    { HANG("POST", "/containers/*/attach"), true },
+    { HANG("POST", "/containers/*/start"), true },
+    { HANG("DELETE", "/containers/*"), true },
+    { { .path = "/nothing" }, true },
+};
+
+static void each_call_that_hangs_is_given_up_and_leaves_nothing(void **state)
+{
+    static struct fake_rule rules[] = { { .path = NULL }, HEAD,  FAKE_CREATE, INSPECT,
+                                        ATTACH(.after = FAKE_AFTER_HOLD),
+                                        START, REMOVE, FAKE_END };
+
+    (void)state;
+    rules[0] = (struct fake_rule){ .path = "/nothing" };
+    start(rules);
+    jail.options.engine_ms_max = SOON_MS;
+    assert_int_equal(jail_open(&jail), NACRE_OK);
+    jail.ops->probe(jail.executor, 0);
+    for (size_t i = 0; i < NACRE_COUNT(hangs); i++) {
+        size_t removed = asked("DELETE ");
+        uint64_t from = nacre_clock_ns();
+
+        rules[0] = hangs[i].rule;
+        assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+        if (nacre_clock_ns() - from >= BOUND_NS || !jail.err.text[0] ||
+            (asked("DELETE ") > removed) != hangs[i].removed)
+            fail_msg("%s: %s", hangs[i].rule.path, jail.err.text);
+        assert_true(jail_holds(&jail, "ws/file", "inside"));
+    }
+}
+
 static void each_call_that_fails_leaves_nothing(void **state)
 {
     static struct fake_rule rules[] = { { .path = NULL }, HEAD,  FAKE_CREATE, INSPECT,
@@ -285,15 +328,26 @@ static void init_that_can_not_be_brought_to_an_engine_ends_the_run(void **state)
     assert_int_equal(asked("/images/create"), 1);
 }
 
+/* Before there is anything to run: what a dead owner left is then for the next time. */
 static void an_engine_that_does_not_answer_is_given_up(void **state)
 {
-    static const struct fake_rule rules[] = {
-        FAKE_VERSION, { .method = "GET", .path = "/info", .deed = FAKE_HANG }, FAKE_END,
-    };
+    static const char *const paths[] = { "/version", "/info", "/containers/json" };
+    static struct fake_rule rules[] = { { .path = NULL }, HEAD, FAKE_END };
 
     (void)state;
+    rules[0] = (struct fake_rule){ .path = "/nothing" };
     start(rules);
-    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    jail.options.engine_ms_max = SOON_MS;
+    for (size_t i = 0; i < NACRE_COUNT(paths); i++) {
+        uint64_t from = nacre_clock_ns();
+
+        rules[0] = (struct fake_rule)HANG("GET", paths[i]);
+        assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+        if (nacre_clock_ns() - from >= BOUND_NS || !jail.err.text[0])
+            fail_msg("%s: %s", paths[i], jail.err.text);
+        jail.ops->free(jail.executor);
+        jail.executor = NULL;
+    }
 }
 
 static void leftovers_that_cannot_be_listed_are_left(void **state)
@@ -327,6 +381,7 @@ int main(void)
         EACH(a_warning_is_a_refusal),
         EACH(a_stream_that_is_none_of_inits_ends_at_once),
         EACH(each_call_that_fails_leaves_nothing),
+        EACH(each_call_that_hangs_is_given_up_and_leaves_nothing),
         EACH(an_engine_on_another_machine_is_told_so),
         EACH(an_engine_of_another_architecture_is_told_so),
         EACH(init_that_can_not_be_brought_to_an_engine_ends_the_run),

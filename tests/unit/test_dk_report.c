@@ -145,6 +145,31 @@ static void check(bool is_cgroup2, const char *const *rows, size_t count)
     assert_int_equal(report.count, NACRE_COUNT(common) + count);
 }
 
+/* What else takes a size is refused until it has been proved from inside. */
+static void only_overlay2_on_xfs_has_quotas_that_count(void **state)
+{
+    static const struct {
+        const char *driver, *backing;
+        bool has;
+    } rows[] = {
+        { "overlay2", "xfs", true },   { "overlay2", "extfs", false },
+        { "overlay2", "btrfs", false }, { "overlay", "xfs", false },
+        { "btrfs", "xfs", false },     { "btrfs", "btrfs", false },
+        { "zfs", "zfs", false },       { "devicemapper", "xfs", false },
+        { "vfs", "xfs", false },       { "fuse-overlayfs", "xfs", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        NACRE_AUTO(dk_json_guard)
+        json_t *info = json_pack("{s:s, s:[[s, s]]}", "Driver", rows[i].driver,
+                                 "DriverStatus", "Backing Filesystem", rows[i].backing);
+        const struct dk_site site = { .info = info };
+
+        assert_int_equal(dk_site_has_quota(&site), rows[i].has);
+    }
+}
+
 static void each_line_of_a_plan_has_its_row(void **state)
 {
     (void)state;
@@ -155,6 +180,7 @@ static void each_line_of_a_plan_has_its_row(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_overlay2_on_xfs_has_quotas_that_count),
         cmocka_unit_test(each_line_of_a_plan_has_its_row),
     };
 

@@ -313,7 +313,10 @@ static uint32_t registered(void)
     uint32_t count = 0;
 
     for (int i = 0; i < 150 && count == 0; i++) {
-        if (nacre_boxes_read(jail.state, count_one, &count, &err) != NACRE_OK)
+        enum nacre_status status =
+            nacre_boxes_read(jail.state, count_one, &count, &err);
+
+        if (status != NACRE_OK && status != NACRE_ERR_NOT_FOUND)
             fail_msg("%s", err.text);
         (void)nanosleep(&pause, NULL);
     }

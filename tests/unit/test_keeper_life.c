@@ -389,6 +389,59 @@ static void what_is_chosen_ends_and_nothing_else(void **state)
     }
 }
 
+/* ---- limits to the millisecond ---- */
+
+static struct nacre_box_info aged;
+
+static void list_aged(struct nacre_executor *executor,
+                      bool (*each)(void *data, const struct nacre_box_info *info),
+                      void *data)
+{
+    (void)executor;
+    (void)each(data, &aged);
+}
+
+static uint32_t end_aged(struct nacre_executor *executor, bool force,
+                         bool (*wanted)(void *data, const struct nacre_box_info *info),
+                         void *data)
+{
+    (void)executor;
+    (void)force;
+    return wanted(data, &aged);
+}
+
+static void a_limit_is_over_one_millisecond_after_it(void **state)
+{
+    static const uint64_t idle = NACRE_PRUNE_IDLE_MS, age = NACRE_PRUNE_AGE_MS;
+    static const struct {
+        uint64_t idle_ms, age_ms;     /* the limits; both 0 choose by no age at all */
+        uint64_t unused_ms, lived_ms; /* how long it is */
+        uint32_t ended;
+    } rows[] = {
+        { idle, age, idle - 1, idle - 1, 0 }, { idle, age, idle, idle, 0 },
+        { idle, age, idle + 1, idle + 1, 1 }, { idle, age, 0, age, 0 },
+        { idle, age, 0, age + 1, 1 },         { 0, age, age, age, 0 },
+        { 0, age, age + 1, age + 1, 1 },      { 0, age, idle + 1, idle + 1, 0 },
+        { idle, 0, idle, age + 1, 0 },        { idle, 0, idle + 1, age + 1, 1 },
+        { 1, 0, 1, 1, 0 },                    { 1, 0, 2, 2, 1 },
+    };
+    const struct nacre_boxes_of boxes = { ".", NULL, list_aged, end_aged };
+    const uint64_t now_ms = UINT64_C(1800000000000);
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        const struct nacre_keeper_choice choice = { .idle_ms = rows[i].idle_ms,
+                                                    .age_ms = rows[i].age_ms };
+        uint32_t left = 7;
+
+        aged = (struct nacre_box_info){ .used_ms = now_ms - rows[i].unused_ms,
+                                        .created_ms = now_ms - rows[i].lived_ms };
+        if (nacre_boxes_end_chosen(&boxes, &choice, now_ms, &left) != rows[i].ended ||
+            left != 0)
+            fail_msg("row %zu", i);
+    }
+}
+
 static void the_list_is_of_what_is_warm(void **state)
 {
     uint32_t boxes = 0;
@@ -556,7 +609,8 @@ static json_t *order_of_a_wait(void)
     struct nacre_error err;
 
     assert_int_equal(nacre_tool_command(argv, &tool, &err), NACRE_OK);
-    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine", keeper_engine(), "plan",
+    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine",
+                     keeper_engine(&(struct keeper_configured){ 0 }), "plan",
                      nacre_wire_plan(plan), "tool", nacre_wire_tool(tool), "request",
                      nacre_wire_request(&request), "run_id", "1");
 }
@@ -660,9 +714,9 @@ static void who_can_t_start_one_says_so(void **state)
     int fd = -1;
 
     (void)state;
-    assert_int_equal(keeper_reach(".", NULL, &fd, &err), NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(keeper_reach(".", NULL, NULL, &fd, &err), NACRE_ERR_UNAVAILABLE);
     assert_non_null(strstr(err.text, "name it in the engine's options"));
-    assert_int_equal(keeper_reach("new/state", "./no-such-program", &fd, &err),
+    assert_int_equal(keeper_reach("new/state", "./no-such-program", NULL, &fd, &err),
                      NACRE_ERR_IO);
     assert_true(scene_has("new/state"));
     assert_int_equal(fd, -1);
@@ -687,7 +741,7 @@ static void who_is_started_holds_nothing_of_ours(void **state)
                           "echo broken >&2\n");
     assert_int_equal(chmod("program", 0700), 0);
     (void)signal(SIGUSR1, SIG_IGN);
-    assert_int_equal(keeper_reach(".", scene_path(program, "program"), &fd, &err),
+    assert_int_equal(keeper_reach(".", scene_path(program, "program"), NULL, &fd, &err),
                      NACRE_ERR_UNAVAILABLE);
     (void)signal(SIGUSR1, SIG_DFL);
     assert_non_null(strstr(err.text, "keeper.log"));
@@ -714,6 +768,7 @@ int main(void)
         TEST(hostile_bytes_end_their_client_alone),
         TEST(more_clients_than_there_is_room_for_wait_their_turn),
         TEST(what_is_chosen_ends_and_nothing_else),
+        TEST(a_limit_is_over_one_millisecond_after_it),
         TEST(the_list_is_of_what_is_warm),
         TEST(what_is_stale_goes_by_itself_and_what_lives_stays),
         TEST(what_has_a_record_goes_by_its_limits_and_with_its_workspace),

@@ -309,7 +309,8 @@ static json_t *order_of(const char *const *argv)
     struct nacre_error err;
 
     assert_int_equal(nacre_tool_command(argv, &tool, &err), NACRE_OK);
-    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine", keeper_engine(), "plan",
+    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "engine",
+                     keeper_engine(&(struct keeper_configured){ 0 }), "plan",
                      nacre_wire_plan(plan), "tool", nacre_wire_tool(tool), "request",
                      nacre_wire_request(&request), "run_id", "1");
 }

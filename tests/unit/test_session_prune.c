@@ -90,6 +90,43 @@ static void limits_are_the_configurations(void **state)
     }
 }
 
+static bool learn_times(void *data, const struct nacre_session_info *info)
+{
+    *(struct nacre_session_info *)data = *info;
+    return true;
+}
+
+/* On the limit, and a millisecond later; 0 is no limit. */
+static void a_limit_is_over_one_millisecond_after_it(void **state)
+{
+    static const struct {
+        uint64_t idle_hours, age_hours; /* of the record */
+        uint64_t hours, more_ms;        /* since it was used, or made */
+        bool since_made;
+        uint32_t pruned;
+    } rows[] = {
+        { 24, 0, 24, 0, false, 0 },  { 24, 0, 24, 1, false, 1 },
+        { 0, 168, 168, 0, true, 0 }, { 0, 168, 168, 1, true, 1 },
+        { 0, 0, 100000, 1, true, 0 }, { 24, 168, 24, 0, false, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_sessions_prune how = { 0 };
+        struct nacre_session_info info = { 0 };
+        struct nacre_error err;
+
+        (void)scene_clear(NULL);
+        use("one", rows[i].idle_hours, rows[i].age_hours);
+        assert_int_equal(nacre_sessions_each(session_state, learn_times, &info, &err),
+                         NACRE_OK);
+        how.now_ms = (rows[i].since_made ? info.created_ms : info.used_ms) +
+                     rows[i].hours * HOUR_MS + rows[i].more_ms;
+        if (prune(&how).workspaces != rows[i].pruned)
+            fail_msg("row %zu", i);
+    }
+}
+
 static void use_makes_it_young_but_not_new(void **state)
 {
     (void)state;
@@ -661,6 +698,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(limits_are_the_configurations, enter),
+        cmocka_unit_test_setup(a_limit_is_over_one_millisecond_after_it, enter),
         cmocka_unit_test_setup(use_makes_it_young_but_not_new, enter),
         cmocka_unit_test_setup(numbers_that_are_given_are_for_all, enter),
         cmocka_unit_test_setup(only_one_configurations_if_asked, enter),

@@ -53,12 +53,18 @@ struct nacre_approval_options {
  *       command: [/usr/local/bin/ask-me]
  *       wait_ms: 60000
  *       require: [write, exec]        # asked about though they are sandboxed
+ *     engine:                         # of containers, where neither DOCKER_HOST nor a
+ *       host: tcp://build:2376        # docker context names one; or unix:///path
+ *       certificates: /etc/nacre/tls  # ca.pem, cert.pem and key.pem; none: no TLS
  */
 struct nacre_host_rules {
     char *soul;
     char **command; /* NULL-terminated; or NULL */
     char **require; /* NULL-terminated names of tools, as written; or NULL */
     struct nacre_limit wait_ms; /* line 0: not said */
+    char *engine_host, *engine_certificates; /* or NULL; the second only with the first */
+    struct nacre_place engine_place;         /* of the host */
+    struct nacre_place certificates_place;
 };
 /* A file that is not there, or NULL, says nothing; one that others may write is refused. */
 NACRE_MUST_CHECK enum nacre_status nacre_host_rules_load(const char *path,

@@ -31,6 +31,13 @@ void nacre_container_boxes_list(struct nacre_executor *executor,
                                              const struct nacre_box_info *info),
                                 void *data);
 
+/* The same of every owner of the executor's state directory that lives, as the labels of
+ * the engine's containers have them; each's owner_pid is 1. */
+NACRE_MUST_CHECK enum nacre_status nacre_container_boxes_labelled(
+    struct nacre_executor *executor,
+    bool (*each)(void *data, const struct nacre_box_info *info), void *data,
+    struct nacre_error *err);
+
 /* End those that `wanted` picks.  A live one is left, unless `force`: then its commands
  * end with it.  Returns how many. */
 uint32_t nacre_container_boxes_end(struct nacre_executor *executor, bool force,
@@ -40,7 +47,9 @@ uint32_t nacre_container_boxes_end(struct nacre_executor *executor, bool force,
 
 /*
  * What the registry in `state_dir` says, for who has no executor: the boxes of every
- * owner that lives.  Needs no engine.  Nothing is there: no call, NACRE_OK.
+ * owner that lives.  Needs no engine.  Nothing is there: no call, NACRE_OK.  Where it is
+ * broken, NACRE_ERR_PARSE, or lost while an owner lives, NACRE_ERR_NOT_FOUND, ask the
+ * engine: nacre_container_boxes_labelled().
  */
 NACRE_MUST_CHECK enum nacre_status
 nacre_boxes_read(const char *state_dir,

@@ -1,6 +1,7 @@
 #ifndef NACRE_CLOCK_H
 #define NACRE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -13,6 +14,14 @@ uint64_t nacre_clock_ns(void);
 /* Milliseconds since 1970, by the clock of the wall, which may be set: for what other
  * processes and later ones have to understand. */
 uint64_t nacre_clock_wall_ms(void);
+
+/* Is it strictly more than `most_ms` ago?  What is as old as it may be is not over, and
+ * with 0 nothing ever is. */
+static inline bool nacre_clock_is_over(uint64_t now_ms, uint64_t since_ms,
+                                       uint64_t most_ms)
+{
+    return most_ms > 0 && now_ms > since_ms && now_ms - since_ms > most_ms;
+}
 
 /* What is left until `deadline_ns`; zero when it has passed. */
 struct timespec nacre_clock_until(uint64_t deadline_ns);

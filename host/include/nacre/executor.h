@@ -24,6 +24,12 @@ struct nacre_executor_options {
     struct nacre_executor *containers; /* level vm: whose engine and boxes it shares; else
                                           NULL */
     struct nacre_doors *doors; /* what plans with an open network leave by; NULL: none */
+    /* The container engine that the operator's host.yaml names, the directory of its
+     * certificates, and where that stands; NULL: none. */
+    const char *engine_host, *engine_certificates, *engine_origin;
+    const char *host_file;   /* for a keeper that is started; NULL: its own to find */
+    uint32_t engine_ms_max;  /* for tests: no call to a container engine has longer; 0:
+                                each has its own time */
     bool in_process;         /* run guests in this process: no jail, no kill */
     uint32_t landlock_min;   /* --require-landlock N; 0: use what there is */
     /* Told about once a second while something slow goes on; may be NULL. */

@@ -24,6 +24,9 @@ struct nacre_keeper_options {
     int ready_fd;               /* receives one byte when clients can connect; -1: none */
     const _Atomic int *leaving; /* a signal's number: end everything and leave */
 
+    /* As in nacre/executor.h: a client whose host.yaml names another engine is refused. */
+    const char *engine_host, *engine_certificates;
+
     struct nacre_executor *executor; /* runs the commands; borrowed */
     struct nacre_executor *machines; /* those of level vm, in the same boxes; borrowed;
                                         NULL: there are none */
@@ -73,10 +76,37 @@ struct nacre_keeper_choice {
     bool unrecorded; /* none that nacre/sessions.h has a record of: those have limits of
                         their own */
 };
-/* How many it ended, and how many of the chosen it left as a command runs in them. */
+
+/* Is this what `which` of a choice names? */
+bool nacre_box_is_called(const struct nacre_box_info *info, const char *which);
+
+/* Whose boxes, as nacre/boxes.h has them. */
+struct nacre_boxes_of {
+    const char *state_dir; /* of the records of sessions */
+    struct nacre_executor *executor;
+    void (*list)(struct nacre_executor *executor,
+                 bool (*each)(void *data, const struct nacre_box_info *info), void *data);
+    uint32_t (*end)(struct nacre_executor *executor, bool force,
+                    bool (*wanted)(void *data, const struct nacre_box_info *info),
+                    void *data);
+};
+
+/* Ends those of this process that are chosen, at `now_ms` since 1970, and says how many;
+ * *ret_left counts what was chosen and is in use.  It may be NULL. */
+uint32_t nacre_boxes_end_chosen(const struct nacre_boxes_of *boxes,
+                                const struct nacre_keeper_choice *choice, uint64_t now_ms,
+                                uint32_t *ret_left);
+
+/* The same for the keeper's.
+ * How many it ended, and how many of the chosen it left as a command runs in them. */
 NACRE_MUST_CHECK enum nacre_status
 nacre_keeper_end(const char *state_dir, const struct nacre_keeper_choice *choice,
                  uint32_t *ret_ended, uint32_t *ret_left, struct nacre_error *err);
+
+/* Which process it is.  NACRE_ERR_NOT_FOUND: there is none. */
+NACRE_MUST_CHECK enum nacre_status nacre_keeper_pid(const char *state_dir,
+                                                    int32_t *ret_pid,
+                                                    struct nacre_error *err);
 
 /* Tells it to end everything it keeps and to leave, and waits until it has.
  * NACRE_ERR_NOT_FOUND: there is none. */

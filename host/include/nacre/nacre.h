@@ -139,6 +139,33 @@ NACRE_MUST_CHECK enum nacre_status nacre_engine_keep(
     struct nacre_engine *engine, const struct nacre_engine_keep_options *options,
     struct nacre_error *err);
 
+/*
+ * The warm sandboxes of every process of this user that lives, the keeper's and those of
+ * engines with own_boxes: by the keeper and the registry, and where that is lost by the
+ * engine's labels.  `ret_note` tells about what is lost, or is "".
+ */
+#define NACRE_BOXES_NOTE 1024
+NACRE_MUST_CHECK enum nacre_status
+nacre_engine_boxes(struct nacre_engine *engine,
+                   bool (*each)(void *data, const struct nacre_box_info *info),
+                   void *data, char ret_note[NACRE_BOXES_NOTE], struct nacre_error *err);
+
+/* Is there one called `which` (as ps shows it) that neither this engine nor the keeper
+ * has?  Then only the process *ret_pid can end it; 1: that is not known. */
+bool nacre_engine_box_is_anothers(struct nacre_engine *engine, const char *which,
+                                  int32_t *ret_pid);
+
+/*
+ * `nacre prune`, for an embedder: sessions by their records, as nacre_sessions_prune(),
+ * and with no `config` also what has no record, by idle_ms and age_ms (strictly more; 0:
+ * never).  With own_boxes these are this engine's own; else the keeper's.
+ */
+struct nacre_sessions_prune;
+struct nacre_sessions_report;
+NACRE_MUST_CHECK enum nacre_status
+nacre_engine_prune(struct nacre_engine *engine, const struct nacre_sessions_prune *how,
+                   struct nacre_sessions_report *ret_report, struct nacre_error *err);
+
 /* As nacre_container_image_build(), see nacre/boxes.h, with the engine's own executor. */
 NACRE_MUST_CHECK enum nacre_status
 nacre_engine_image_build(struct nacre_engine *engine, enum nacre_image image,

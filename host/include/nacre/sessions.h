@@ -194,6 +194,7 @@ struct nacre_sessions_prune {
     bool (*limits)(void *data, const char *agent, uint64_t *ret_idle_ms,
                    uint64_t *ret_age_ms);
     void *limits_data;
+    uint64_t now_ms; /* for tests: since 1970; 0: the clock's */
     /* For tests: called before each change that is made to the file system. */
     void (*step)(void *data, const char *name);
     void *step_data;

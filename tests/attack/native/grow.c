@@ -2,6 +2,7 @@
  * grow OP ARG...: a guest that takes what it can get, and says how much that was.
  *
  *   bomb                  forks for ever, each child in a session of its own
+ *   starve                the same, after it has seen to it that pid 1 gets no turn
  *   zombies               children that die and are not waited for
  *   orphans N             N daemons by two forks, which sleep for ever; then it exits
  *   private MIB | shared MIB | memfd MIB | sysv MIB | many MIB     memory of that kind;
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,6 +46,15 @@ static _Noreturn void bomb(void)
     for (;;)
         if (fork() == 0)
             (void)setsid();
+}
+
+/* Whoever is of the same user may: the sandbox's first process comes last from now on. */
+static _Noreturn void starve(void)
+{
+    const struct sched_param none = { .sched_priority = 0 };
+
+    (void)sched_setscheduler(1, SCHED_IDLE, &none);
+    bomb();
 }
 
 static _Noreturn void zombies(void)
@@ -208,6 +219,8 @@ int main(int argc, char **argv)
 
     if (strcmp(op, "bomb") == 0)
         bomb();
+    if (strcmp(op, "starve") == 0)
+        starve();
     if (strcmp(op, "flood") == 0)
         flood();
     if (strcmp(op, "zombies") == 0)

@@ -162,6 +162,21 @@ expect_out_has "session:b"
 run ps --json
 expect_json
 expect_out_has '"scope":"session:a","image":"nacre-test-busybox"'
+# A registry that is lost hides nothing, and ps says so.
+for text in '{' ''; do
+  printf '%s' "$text" >"$state/boxes/registry.json"
+  run ps
+  expect_status 0
+  expect_out_has "session:a"
+  expect_err_has "registry.json is broken"
+  expect_err_has "the engine's labels say what there is"
+done
+rm "$state/boxes/registry.json"
+run ps --json
+expect_status 0
+expect_json
+expect_out_has '"scope":"session:b"'
+expect_out_has '"note":"'
 exec_in a --json 'echo {}'
 expect_status 0
 expect_json
@@ -329,5 +344,41 @@ no_keeper || fail "another one was started"
 none_left || fail "containers are left"
 run audit verify
 expect_status 0
+
+# ---- the engine that host.yaml names ----
+
+config=$HOME/.config/nacre
+mkdir -p "$config"
+run backends
+expect_out_has "at $NACRE_TEST_DOCKER (by DOCKER_HOST)"
+unset DOCKER_HOST
+# Nobody names one: the default's socket is not this test's.
+printf 'engine:\n  host: %s\n' "$NACRE_TEST_DOCKER" >"$config/host.yaml"
+run backends
+expect_out_has "at $NACRE_TEST_DOCKER (by $config/host.yaml:2:9)"
+run run --policy c.yaml --image nacre-test-busybox --workspace shared -- echo once
+expect_status 0
+expect_out once
+exec_in a 'echo kept'
+expect_status 0
+expect_out kept
+# DOCKER_HOST comes first, and a keeper that was started with another is not spoken to.
+DOCKER_HOST=unix:///nowhere run backends
+expect_out_has "/nowhere"
+printf 'engine: {host: unix:///nowhere}\n' >"$config/host.yaml"
+exec_in a 'echo kept'
+expect_status 126
+expect_err_has "started with another engine.host in host.yaml"
+run keeper --quit
+exec_in a 'echo kept'
+expect_status 126
+expect_err_has "host.yaml:1:16"
+printf 'engine: {host: /nowhere}\n' >"$config/host.yaml"
+exec_in a 'echo kept'
+expect_status 125
+expect_err_has "host.yaml:1:16: engine.host: expected unix:///path or tcp://host:port"
+run backends
+expect_status 0
+expect_out_has "host.yaml:1:16: engine.host: expected"
 
 passed
