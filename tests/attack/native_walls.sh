@@ -229,6 +229,13 @@ D03_the_engine_is_no_mount_wherever_it_listens() {
     expect_out ""
     expect_err_has "the engine's socket"
   done
+  # And the one that the operator's own file names.
+  mkdir -p home/.config/nacre
+  echo "engine: {host: 'unix://$PWD/eng/e.sock'}" >home/.config/nacre/host.yaml
+  inside $reach path "$PWD/eng/e.sock"
+  expect_status 126
+  expect_err_has "the engine's socket"
+  rm home/.config/nacre/host.yaml
   native p.yaml "$PWD:ro"
   sed -i 's|/workspace|/w|' p.yaml
   DOCKER_HOST=unix://$PWD/eng/e.sock run run --policy p.yaml -- true
