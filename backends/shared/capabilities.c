@@ -16,7 +16,8 @@ enum nacre_status nacre_capabilities_drop(struct nacre_error *err)
     if (syscall(SYS_capget, &header, sets) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "capabilities can't be read");
     sets[0].permitted &= KEPT;
-    sets[0].effective &= KEPT;
+    /* Also what the kernel has put aside when files became another user's. */
+    sets[0].effective = sets[0].permitted;
     sets[0].inheritable = 0;
     sets[1] = (struct __user_cap_data_struct){ 0 };
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0 ||

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "mounts.h"
 #include "nacre/clock.h"
@@ -228,6 +229,24 @@ static enum nacre_status map_share(struct wt_worker *worker, int *ret_fd,
     return NACRE_OK;
 }
 
+/* Where all that a guest of root's may write is a session's, it is made as that session's
+ * commands would make it: they have to be able to change it. */
+static void find_owner(const struct nacre_plan *plan,
+                       const struct nacre_open_mounts *mounts, struct wt_setup *setup)
+{
+    struct stat info = { .st_uid = 0 };
+    bool all = geteuid() == 0;
+
+    for (uint32_t i = 0; i < plan->mount_count && all; i++) {
+        if (!plan->mounts[i].writable)
+            continue;
+        all = plan->mounts[i].own && mounts->items[i].fd >= 0 &&
+              fstat(mounts->items[i].fd, &info) == 0;
+    }
+    setup->file_uid = all ? info.st_uid : 0;
+    setup->file_gid = all ? info.st_gid : 0;
+}
+
 static enum nacre_status write_setup(struct wt_worker *worker,
                                      const struct nacre_plan *plan,
                                      const struct nacre_open_mounts *mounts,
@@ -244,6 +263,7 @@ static enum nacre_status write_setup(struct wt_worker *worker,
     share->setup.mount_count = mounts->count;
     share->setup.has_scratch = mounts->has_private;
     share->setup.has_door = worker->door.door != NULL;
+    find_owner(plan, mounts, &share->setup);
     wt_mounts_pack(&cursor, plan, mounts);
     if (cursor.failed)
         return nacre_fail(err, NACRE_ERR_TOO_BIG, "the mounts' names are over %zu bytes",

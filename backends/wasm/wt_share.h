@@ -39,6 +39,7 @@ struct wt_setup {
     uint32_t has_door;
     uint32_t has_call; /* the first one is here: it begins when every wall stands */
     uint32_t landlock_min;
+    uint32_t file_uid, file_gid; /* whose what it makes is; 0: its own */
 };
 
 struct wt_share {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -86,6 +87,19 @@ static enum nacre_status read_mounts(struct worker *worker, const int *fds,
                             &worker->mounts, err);
 }
 
+/* For files alone: it stays root, whom no other user may trace. */
+static enum nacre_status be_owner(uint32_t uid, uint32_t gid, struct nacre_error *err)
+{
+    if (uid == 0)
+        return NACRE_OK;
+    (void)setfsgid(gid);
+    (void)setfsuid(uid);
+    /* They return what held before, also where nothing was changed. */
+    if ((uint32_t)setfsgid((gid_t)-1) != gid || (uint32_t)setfsuid((uid_t)-1) != uid)
+        return nacre_fail(err, NACRE_ERR_IO, "files can't be made as user %u", uid);
+    return NACRE_OK;
+}
+
 /* In this order: each wall is the last that still needs what the next one takes. */
 static enum nacre_status raise_walls(struct worker *worker, struct nacre_error *err)
 {
@@ -108,6 +122,8 @@ static enum nacre_status raise_walls(struct worker *worker, struct nacre_error *
         rules[count++] = (struct nacre_landlock_rule){ worker->scratch_fd, true };
 
     status = nacre_rlimits_worker(&limits, err);
+    if (status == NACRE_OK)
+        status = be_owner(setup->file_uid, setup->file_gid, err);
     if (status == NACRE_OK)
         status = nacre_capabilities_drop(err);
     if (status != NACRE_OK)

@@ -138,7 +138,7 @@ enum nacre_status session_owner_of(const struct nacre_session *session,
     if (geteuid() == 0 && shell && shell->level != NACRE_LEVEL_NONE) {
         /* Root's file tools come in all the same: their worker keeps the capabilities
          * for others' files. */
-        owner.uid = ORDINARY_ID;
+        owner = (struct session_owner){ ORDINARY_ID, ORDINARY_ID };
         if (shell->container.user.text &&
             !read_user(shell->container.user.text, &owner))
             return nacre_fail(err, NACRE_ERR_UNAVAILABLE,

@@ -77,6 +77,16 @@ expect_status 0
 run exec --policy process.yaml "${one[@]}" 'cat /workspace/w'
 expect_status 0
 expect_out "by wasm"
+# For root, too, what a tool wrote is the session's.
+run tool call write --policy wasm.yaml "${one[@]}" \
+  --json-args '{"path": "/workspace/new/both", "content": "1\n"}'
+run exec --policy process.yaml "${one[@]}" 'echo 2 >>/workspace/new/both && echo 3 >/workspace/new/own'
+expect_status 0
+reads /workspace/new/both 2 "${one[@]}"
+reads /workspace/new/own 3 "${one[@]}"
+run tool call edit --policy wasm.yaml "${one[@]}" \
+  --json-args '{"path": "/workspace/new/own", "old_text": "3", "new_text": "4"}'
+expect_status 0
 run exec --policy container.yaml "${image[@]}" "${one[@]}" \
   'cat /workspace/p /workspace/w /tmp/p; echo by container >/workspace/c; echo u >/tmp/c'
 expect_status 0
