@@ -15,6 +15,7 @@
 #include "nacre/clock.h"
 #include "nacre/config.h"
 #include "nacre/keeper.h"
+#include "nacre/tree.h"
 #include "session_store.h"
 
 #define ROOT "private"
@@ -116,14 +117,18 @@ bool session_private_is_meant(const struct nacre_plan *plan,
 
 /* ---- making ---- */
 
+/* Or puts them right: a guest to whom they belong may have shut them, also against nacre
+ * and whoever comes after it. */
 static enum nacre_status make_directories(const struct nacre_session_hold *hold,
                                           struct nacre_error *err)
 {
     for (size_t i = 0; i < NACRE_COUNT(directories); i++) {
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
-        enum nacre_status status = session_dir_make(hold->fd, directories[i].name,
-                                                    &hold->owner, false, NULL, &fd, err);
+        enum nacre_status status;
 
+        (void)nacre_tree_open_up(hold->fd, directories[i].name);
+        status = session_dir_make(hold->fd, directories[i].name, &hold->owner, false,
+                                  NULL, &fd, err);
         if (status != NACRE_OK)
             return status;
         if (fchmod(fd, directories[i].mode) != 0)
@@ -131,6 +136,17 @@ static enum nacre_status make_directories(const struct nacre_session_hold *hold,
                               directories[i].name);
     }
     return NACRE_OK;
+}
+
+static bool directories_are_right(const struct nacre_session_hold *hold)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < NACRE_COUNT(directories); i++)
+        if (fstatat(hold->fd, directories[i].name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISDIR(st.st_mode) || (st.st_mode & 07777) != directories[i].mode)
+            return false;
+    return true;
 }
 
 /* Each scope in a directory of its own: a session may be called "shared". */
@@ -222,7 +238,8 @@ static bool hold_again(struct session_private *private)
                      NULL, &ignored) != NACRE_OK)
         return false;
     return fstat(hold->fd, &held) == 0 && stat(hold->path, &named) == 0 &&
-           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino &&
+           (directories_are_right(hold) || make_directories(hold, &ignored) == NACRE_OK);
 }
 
 static void let_go(struct session_private *private)
