@@ -161,7 +161,8 @@ static char *path_in(const char *state_dir, enum nacre_scope scope, const char *
                : path;
 }
 
-/* By no configuration, and without a turn: its commands may run side by side. */
+/* By no configuration, and without a turn: its commands may run side by side.  Nor is
+ * anything waited for, under the lock that all of the engine's runs share. */
 static enum nacre_status open_hold(struct session_private *private, const char *state_dir,
                                    const struct nacre_policy *policy,
                                    const struct nacre_request *request,
@@ -170,8 +171,6 @@ static enum nacre_status open_hold(struct session_private *private, const char *
     const struct nacre_config none = { .source = (char *)"--policy" };
     const struct nacre_session_open_options options = {
         .state_dir = state_dir,
-        .deadline_ns = nacre_clock_ns() + WAIT_MS * NACRE_NS_PER_MS,
-        .cancelled = request->cancelled,
         .out_of_turn = true,
     };
     NACRE_AUTO(nacre_heap_guard) char *path =
@@ -224,17 +223,16 @@ static enum nacre_status make(const char *state_dir, const struct nacre_policy *
 
 /* ---- giving out ---- */
 
-/* False: the session was ended meanwhile, and what it had is gone. */
+/* False: the session was ended meanwhile, or is being so, and what it had is gone. */
 static bool hold_again(struct session_private *private)
 {
     struct nacre_session_hold *hold = private->hold;
-    const struct session_wait wait = { nacre_clock_ns() + WAIT_MS * NACRE_NS_PER_MS,
-                                       NULL };
+    const struct session_wait at_once = { 0 };
     struct stat held, named;
     struct nacre_error ignored;
 
     if (private->users == 0 &&
-        session_lock(hold->dir_fd, hold->id, SESSION_HELD, false, &wait, &hold->held_fd,
+        session_lock(hold->dir_fd, hold->id, SESSION_HELD, false, &at_once, &hold->held_fd,
                      NULL, &ignored) != NACRE_OK)
         return false;
     return fstat(hold->fd, &held) == 0 && stat(hold->path, &named) == 0 &&
@@ -290,18 +288,15 @@ static void keep(struct session_privates *all, struct session_private *private)
     }
 }
 
-enum nacre_status session_private_get(struct session_privates *all, const char *state_dir,
-                                      const struct nacre_policy *policy,
-                                      const struct nacre_request *request,
-                                      struct session_private **ret_private,
-                                      struct nacre_error *err)
+static enum nacre_status get_at_once(struct session_privates *all, const char *state_dir,
+                                     const struct nacre_policy *policy,
+                                     const struct nacre_request *request, const char *key,
+                                     struct session_private **ret_private,
+                                     struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_heap_guard) char *key = key_of(request);
     struct session_private *private;
     enum nacre_status status = NACRE_OK;
 
-    if (!key)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "a session");
     (void)pthread_mutex_lock(&all->lock);
     private = take_kept(all, request->scope, key);
     if (private)
@@ -313,6 +308,37 @@ enum nacre_status session_private_get(struct session_privates *all, const char *
         *ret_private = private;
     }
     (void)pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+enum nacre_status session_private_get(struct session_privates *all, const char *state_dir,
+                                      const struct nacre_policy *policy,
+                                      const struct nacre_request *request,
+                                      uint64_t *ret_left_ms,
+                                      struct session_private **ret_private,
+                                      struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *key = key_of(request);
+    uint64_t time_ms = session_time_ms(policy, request), start_ns = nacre_clock_ns();
+    const struct session_wait wait = {
+        start_ns + (time_ms < WAIT_MS ? time_ms : WAIT_MS) * NACRE_NS_PER_MS,
+        request->cancelled,
+    };
+    uint64_t pause_ns = SESSION_PAUSE_NS, left_ms = 0;
+    enum nacre_status status;
+
+    if (!key)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a session");
+    while ((status = get_at_once(all, state_dir, policy, request, key, ret_private,
+                                 err)) == NACRE_ERR_TIMEOUT && session_may_wait(&wait)) {
+        uint64_t waited_ms;
+
+        session_pause(&wait, &pause_ns);
+        waited_ms = (nacre_clock_ns() - start_ns) / NACRE_NS_PER_MS;
+        left_ms = waited_ms < time_ms ? time_ms - waited_ms : 1;
+    }
+    if (status == NACRE_OK)
+        *ret_left_ms = left_ms;
     return status;
 }
 
