@@ -18,7 +18,6 @@
 #include "nacre/tree.h"
 #include "session_store.h"
 
-#define ROOT "private"
 #define KEPT_MAX 32
 #define WAIT_MS 10000
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -155,7 +154,7 @@ static char *path_in(const char *state_dir, enum nacre_scope scope, const char *
     char slug[NACRE_SLUG], *path = NULL;
 
     nacre_session_slug(key, slug);
-    return asprintf(&path, "%s/" ROOT "/%s/%s", state_dir, nacre_scope_name(scope),
+    return asprintf(&path, "%s/" NACRE_PRIVATE_ROOT "/%s/%s", state_dir, nacre_scope_name(scope),
                     slug) < 0
                ? NULL
                : path;
