@@ -16,7 +16,7 @@
 #define LINE_BYTES (2 * NACRE_PATH_MAX)
 #define TABLE_BYTES_MAX ((size_t)1 << 20)
 #define CONTROLLERS_MAX 8
-#define FIRST_NAMESPACE 0xeffffffbu /* the first cgroup namespace's number, for all time */
+#define FIRST_NAMESPACE 0xeffffffbu /* the number that the kernel gives to the first */
 
 /* Copies the next line that fits; false at the end. */
 static bool next_line(const char **text, char ret_line[LINE_BYTES])
@@ -316,8 +316,8 @@ static bool is_top(const char *path, long magic)
            stat(path, &info) == 0 && info.st_ino == 1;
 }
 
-/* In another one our cgroup reads as if it were higher up than it is: what is mounted from
- * outside of that namespace mountinfo alone can tell. */
+/* In another cgroup namespace ours reads as if it were higher up than it is: what is
+ * mounted from outside of that namespace mountinfo alone can tell. */
 static bool is_first_namespace(void)
 {
     struct stat info;

@@ -29,8 +29,8 @@ struct nacre_audit {
     struct audit_checkpoint head; /* the log as this handle left it */
     uint64_t vouched_count;       /* records that a checkpoint covers */
     uint64_t open_runs;           /* begun by this handle, and not ended */
-    bool knows_all; /* every other run up to `head` has ended: when it opened the log it had
-                     * it alone, and nobody else has written since */
+    bool knows_all; /* every other run up to `head` has ended: it had the log alone when
+                     * it opened it, and nobody else has written since */
 };
 
 #define AUDIT_LOCK_MS 5000

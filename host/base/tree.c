@@ -18,8 +18,8 @@ static void dir_guard(DIR **dir)
         (void)closedir(*dir);
 }
 
-/* By the fd of the very directory, never by a link: for chmod, an O_PATH fd has its name in
- * /proc alone. */
+/* By the fd of the very directory, never by a link: for chmod, an O_PATH fd has its name
+ * in /proc alone. */
 bool nacre_tree_open_up(int parent_fd, const char *name)
 {
     NACRE_AUTO(nacre_fd_guard) int fd =

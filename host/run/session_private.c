@@ -154,8 +154,8 @@ static char *path_in(const char *state_dir, enum nacre_scope scope, const char *
     char slug[NACRE_SLUG], *path = NULL;
 
     nacre_session_slug(key, slug);
-    return asprintf(&path, "%s/" NACRE_PRIVATE_ROOT "/%s/%s", state_dir, nacre_scope_name(scope),
-                    slug) < 0
+    return asprintf(&path, "%s/" NACRE_PRIVATE_ROOT "/%s/%s", state_dir,
+                    nacre_scope_name(scope), slug) < 0
                ? NULL
                : path;
 }
@@ -231,8 +231,8 @@ static bool hold_again(struct session_private *private)
     struct nacre_error ignored;
 
     if (private->users == 0 &&
-        session_lock(hold->dir_fd, hold->id, SESSION_HELD, false, &at_once, &hold->held_fd,
-                     NULL, &ignored) != NACRE_OK)
+        session_lock(hold->dir_fd, hold->id, SESSION_HELD, false, &at_once,
+                     &hold->held_fd, NULL, &ignored) != NACRE_OK)
         return false;
     return fstat(hold->fd, &held) == 0 && stat(hold->path, &named) == 0 &&
            held.st_dev == named.st_dev && held.st_ino == named.st_ino &&

@@ -6,8 +6,8 @@
 
 /*
  * What a policy lists as /workspace and /tmp and no request names is private: to the run,
- * or, where the request names a scope, to the session, the agent or all, and then the same
- * at every level.  STATE_DIR/private has a directory for each, with a record as every
+ * or, where the request names a scope, to the session, the agent or all, and then the
+ * same at every level.  STATE_DIR/private has a directory for each, with a record as every
  * session's sandbox has one: so `nacre session list`, `end` and `prune` know it.
  *
  * An engine keeps those that it has used last, so that nothing of the above is looked

@@ -431,7 +431,8 @@ static void R08_who_waits_for_the_end_of_a_session_is_in_nobodys_way(void **stat
     void *timed_out = NULL;
     pthread_t thread;
 
-    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "stuck", look, "ls 3: ok");
+    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "stuck", look,
+                 "ls 3: ok");
     count = hold_all(fixture, fds);
     assert_true(count > 0);
     start_ns = nacre_clock_ns();
@@ -446,7 +447,8 @@ static void R08_who_waits_for_the_end_of_a_session_is_in_nobodys_way(void **stat
                     2500 * NACRE_NS_PER_MS);
     while (count > 0)
         (void)close(fds[--count]);
-    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "stuck", look, "ls 3: ok");
+    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "stuck", look,
+                 "ls 3: ok");
 }
 
 int main(void)

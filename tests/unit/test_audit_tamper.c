@@ -628,7 +628,7 @@ static void a_lost_run_is_told_though_another_closed_the_log_after_it(void **sta
 }
 
 /* Who is left over is alone with the log at the end, and does not know of that run. */
-static void a_lost_run_is_told_though_another_had_the_log_before_and_after_it(void **state)
+static void a_lost_run_is_told_though_another_had_the_log_all_the_time(void **state)
 {
     for (int opened_first = 0; opened_first < 2; opened_first++) {
         struct audit_log *log = *state;
@@ -715,7 +715,7 @@ int main(void)
         TEST(a_crash_before_the_first_checkpoint_leaves_a_fresh_log),
         TEST(runs_that_never_ended_are_told_once_and_only_when_nobody_runs),
         TEST(a_lost_run_is_told_though_another_closed_the_log_after_it),
-        TEST(a_lost_run_is_told_though_another_had_the_log_before_and_after_it),
+        TEST(a_lost_run_is_told_though_another_had_the_log_all_the_time),
         TEST(verify_counts_the_runs_that_overlap_and_never_end),
         TEST(after_a_kill_in_the_middle_the_log_goes_on),
     };
