@@ -183,8 +183,8 @@ bool dk_parts_may_be_far(const struct dk_parts *parts)
     return parts->kernel == DK_KERNEL_HOSTS && !parts->inside && parts->extra_count == 0;
 }
 
-/* What is private to a session lies in files that such an engine does not see: there it is
- * private to the sandbox, as it is without a session. */
+/* What is private to a session lies in files that such an engine does not see: there it
+ * is private to the sandbox, as it is without a session. */
 static void keep_apart(struct nacre_plan *plan)
 {
     for (uint32_t i = 0; i < plan->mount_count; i++) {

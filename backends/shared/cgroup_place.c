@@ -16,6 +16,7 @@
 #define LINE_BYTES (2 * NACRE_PATH_MAX)
 #define TABLE_BYTES_MAX ((size_t)1 << 20)
 #define CONTROLLERS_MAX 8
+#define FIRST_NAMESPACE 0xeffffffbu /* the number that the kernel gives to the first */
 
 /* Copies the next line that fits; false at the end. */
 static bool next_line(const char **text, char ret_line[LINE_BYTES])
@@ -315,13 +316,22 @@ static bool is_top(const char *path, long magic)
            stat(path, &info) == 0 && info.st_ino == 1;
 }
 
+/* In another cgroup namespace ours reads as if it were higher up than it is: what is
+ * mounted from outside of that namespace mountinfo alone can tell. */
+static bool is_first_namespace(void)
+{
+    struct stat info;
+
+    return stat("/proc/self/ns/cgroup", &info) == 0 && info.st_ino == FIRST_NAMESPACE;
+}
+
 /* Where each of them is by custom, as mountinfo would tell it; false: one is not. */
 static bool add_usual(const char *cgroups, const char *const *controllers,
                       struct nacre_buf *mounts)
 {
     char own[NACRE_PATH_MAX], path[64], line[160];
     struct nacre_error ignored;
-    bool is_good = true, has_v2 = false;
+    bool is_good = is_first_namespace(), has_v2 = false;
 
     for (size_t i = 0; controllers[i] && is_good; i++) {
         if (find_own(cgroups, controllers[i], own)) {

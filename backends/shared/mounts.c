@@ -113,6 +113,26 @@ static enum nacre_status deny_host_paths(struct nacre_open_mount *open,
     return NACRE_OK;
 }
 
+/* A plan may have come over a socket, and its word alone opens nothing of the host: what
+ * it calls a session's own has to lie where those do, below a protected path. */
+static enum nacre_status check_own(const struct nacre_open_mount *open,
+                                   const char *const *protected_paths,
+                                   struct nacre_error *err)
+{
+    char directory[NACRE_PATH_MAX], real[NACRE_PATH_MAX], shown[NACRE_SHOWN];
+    const char *rest, *below;
+
+    if (nacre_mounts_real_name(open->fd, directory))
+        for (; protected_paths && *protected_paths; protected_paths++)
+            if (real_path(*protected_paths, real) &&
+                nacre_path_is_below(directory, real, &rest) &&
+                nacre_path_is_below(rest, NACRE_PRIVATE_ROOT, &below) && below[0])
+                return NACRE_OK;
+    return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
+                      "mount '%.100s': %s is no session's own directory",
+                      open->mount->guest, nacre_text_shown(shown, open->mount->host));
+}
+
 static bool is_kernel_filesystem(int fd)
 {
     struct statfs info;
@@ -182,8 +202,11 @@ enum nacre_status nacre_mounts_open(const struct nacre_plan *plan,
         }
         status = open_one(plan, &plan->mounts[i], open_mount, err);
         /* A session's own lies among them, and is the only thing there for a guest. */
-        if (status == NACRE_OK && !plan->mounts[i].own)
-            status = deny_host_paths(open_mount, protected_paths, protected_count, err);
+        if (status == NACRE_OK)
+            status = plan->mounts[i].own
+                         ? check_own(open_mount, protected_paths, err)
+                         : deny_host_paths(open_mount, protected_paths, protected_count,
+                                           err);
         if (status != NACRE_OK)
             return status;
     }

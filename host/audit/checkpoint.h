@@ -61,8 +61,8 @@ struct audit_newest {
      * not known any more.  Stays, so that what open told once is not forgotten. */
     bool broken;
     struct audit_checkpoint lost;
-    /* Who wrote it had the log alone, and every run up to `vouched` had ended.  Never of a
-     * broken one. */
+    /* Who wrote it knew that every run up to `vouched` had ended.  Never of a broken
+     * one. */
     bool quiet;
 };
 

@@ -76,6 +76,7 @@ enum nacre_status audit_log_refresh(struct nacre_audit *audit, uint64_t *ret_tor
     *ret_torn_count = 0;
     if (size == audit->head.bytes)
         return NACRE_OK;
+    audit->knows_all = false; /* somebody else's run, who may be killed before its end */
     status = audit_tail_read(audit->fd, audit->shown, size, &tail, err);
     if (status != NACRE_OK)
         return status;
@@ -174,8 +175,7 @@ enum nacre_status audit_log_compare(const struct nacre_audit *audit,
     return NACRE_OK;
 }
 
-enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, bool alone,
-                                       struct nacre_error *err)
+enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, struct nacre_error *err)
 {
     const uint8_t *key = audit->secret->key;
     enum audit_stand stand = AUDIT_DIFFERS;
@@ -195,7 +195,7 @@ enum nacre_status audit_log_checkpoint(struct nacre_audit *audit, bool alone,
                           "them was changed while nacre had it open",
                           audit->shown, audit->newest_shown);
     newest.vouched = audit->head;
-    newest.quiet = alone && audit->open_runs == 0 && !newest.broken;
+    newest.quiet = audit->knows_all && audit->open_runs == 0 && !newest.broken;
     status = audit_newest_write(audit->newest_path, key, &newest, err);
     if (status == NACRE_OK)
         status = audit_checkpoint_write(audit->checkpoints_fd, audit->checkpoints_shown,
@@ -222,7 +222,7 @@ static enum nacre_status settle_and_append(struct nacre_audit *audit,
     }
     if (status == NACRE_OK &&
         audit->head.count - audit->vouched_count >= AUDIT_CHECKPOINT_EVERY)
-        status = audit_log_checkpoint(audit, false, err);
+        status = audit_log_checkpoint(audit, err);
     if (status == NACRE_OK)
         status = append(audit, line, err);
     return status;

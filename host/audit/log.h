@@ -29,6 +29,8 @@ struct nacre_audit {
     struct audit_checkpoint head; /* the log as this handle left it */
     uint64_t vouched_count;       /* records that a checkpoint covers */
     uint64_t open_runs;           /* begun by this handle, and not ended */
+    bool knows_all; /* every other run up to `head` has ended: it had the log alone when
+                     * it opened it, and nobody else has written since */
 };
 
 #define AUDIT_LOCK_MS 5000
@@ -60,10 +62,8 @@ audit_log_compare(const struct nacre_audit *audit,
                   const struct audit_checkpoint *checkpoint, enum audit_stand *ret_stand,
                   struct nacre_error *err);
 
-/* NACRE_ERR_IO when the newest checkpoint vouches for more, or for another log.  `alone`:
- * nobody else has the log. */
+/* NACRE_ERR_IO when the newest checkpoint vouches for more, or for another log. */
 NACRE_MUST_CHECK enum nacre_status audit_log_checkpoint(struct nacre_audit *audit,
-                                                        bool alone,
                                                         struct nacre_error *err);
 
 #endif

@@ -165,8 +165,8 @@ static enum nacre_status find_unended(struct nacre_audit *audit,
     damage->alone = flock(audit->checkpoints_fd, LOCK_EX | LOCK_NB) == 0;
     if (flock(audit->checkpoints_fd, LOCK_SH | LOCK_NB) < 0)
         return nacre_fail(err, NACRE_ERR_IO, "cannot lock %s", audit->checkpoints_shown);
-    /* Where the last to leave was alone with ended runs, and nobody has been here since,
-     * there is nothing to look for. */
+    /* Where every run had ended, and nobody has been here since, there is nothing to look
+     * for. */
     if (!damage->alone || (newest->quiet && newest->vouched.count == audit->head.count))
         return NACRE_OK;
     status = audit_tail_runs(audit->fd, audit->shown, audit->head.bytes, &runs, err);
@@ -260,6 +260,7 @@ static enum nacre_status settle(struct nacre_audit *audit, char *notice,
                                         key, &audit->head, err);
     if (status == NACRE_OK && is_damaged(&damage))
         status = audit_log_recover(audit, &damage, err);
+    audit->knows_all = damage.alone;
     if (status == NACRE_OK && !stands) {
         newest.vouched = audit->head;
         status = audit_newest_write(audit->newest_path, key, &newest, err);
@@ -322,10 +323,8 @@ static void checkpoint_at_end(struct nacre_audit *audit)
 
     if (audit_file_lock(audit->fd, LOCK_EX, 1000, audit->shown, &err) != NACRE_OK)
         return;
-    /* What others share with it now they keep from being had alone. */
     if (audit_log_refresh(audit, &torn_count, &err) == NACRE_OK)
-        (void)!audit_log_checkpoint(
-            audit, flock(audit->checkpoints_fd, LOCK_EX | LOCK_NB) == 0, &err);
+        (void)!audit_log_checkpoint(audit, &err);
     audit_file_unlock(audit->fd);
 }
 

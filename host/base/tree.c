@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,10 +18,9 @@ static void dir_guard(DIR **dir)
         (void)closedir(*dir);
 }
 
-/* A guest may have shut a directory against its own user.  One of ours is opened up: by
- * the fd of the very directory, never by a link (for chmod, an O_PATH fd has its name in
- * /proc alone).  Another's stays as it is, and then can't be removed. */
-static bool open_up(int parent_fd, const char *name)
+/* By the fd of the very directory, never by a link: for chmod, an O_PATH fd has its name
+ * in /proc alone. */
+bool nacre_tree_open_up(int parent_fd, const char *name)
 {
     NACRE_AUTO(nacre_fd_guard) int fd =
         openat(parent_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -41,7 +39,7 @@ static DIR *dir_open(int parent_fd, const char *name)
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     DIR *dir;
 
-    (void)open_up(parent_fd, name);
+    (void)nacre_tree_open_up(parent_fd, name);
     fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir)
@@ -74,7 +72,7 @@ static int move_up(int fd, const char *name, int top_fd, uint64_t *serial)
         (void)snprintf(moved, sizeof(moved), ".nacre-moved-%" PRIu64, (*serial)++);
         failure = renameat2(fd, name, top_fd, moved, 1 /* NOREPLACE */) == 0 ? 0 : errno;
         /* Its entry ".." changes, so that it has to be writable itself. */
-    } while (failure == EEXIST || (failure == EACCES && open_up(fd, name)));
+    } while (failure == EEXIST || (failure == EACCES && nacre_tree_open_up(fd, name)));
     return failure;
 }
 

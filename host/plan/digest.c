@@ -108,7 +108,8 @@ struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
 
         nacre_hash_add_text(&hasher, mount->guest);
         nacre_hash_add_text(&hasher, mount->host);
-        nacre_hash_add_u64(&hasher, (uint64_t)mount->writable | (uint64_t)mount->own << 1);
+        nacre_hash_add_u64(&hasher,
+                           (uint64_t)mount->writable | (uint64_t)mount->own << 1);
         add_names(&hasher, mount->denied, mount->denied_count);
         add_names(&hasher, mount->covered, mount->covered_count);
     }

@@ -262,15 +262,19 @@ static enum nacre_status choose_kept(struct nacre_engine *engine,
 {
     enum nacre_status status = choose(engine, record->policy, record->request, plan,
                                       ret_executor, result, err);
+    uint64_t left_ms;
 
     if (status != NACRE_OK || !session_private_is_meant(*plan, record->request))
         return status;
     status = session_private_get(engine->privates, engine->places.state_dir,
-                                 record->policy, record->request, &kept->private, err);
+                                 record->policy, record->request, &left_ms,
+                                 &kept->private, err);
     if (status != NACRE_OK)
         return status;
     kept->engine = engine;
     kept->request = *record->request;
+    if (left_ms > 0)
+        kept->request.timeout_ms = left_ms;
     kept->request.private_dir = session_private_path(kept->private);
     record->request = &kept->request;
     nacre_plans_put(engine->plans, *plan);

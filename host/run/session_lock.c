@@ -16,7 +16,6 @@
 #include "nacre/text.h"
 #include "session_store.h"
 
-#define PAUSE_NS_MIN (1 * NACRE_NS_PER_MS)
 #define PAUSE_NS_MAX (50 * NACRE_NS_PER_MS)
 #define PID_MAX INT32_MAX
 #define TURNS_MAX 65536
@@ -58,13 +57,13 @@ static int read_pid(int fd)
     return nacre_text_u64(text, PID_MAX, &pid) ? (int)pid : 0;
 }
 
-static bool may_wait(const struct session_wait *wait)
+bool session_may_wait(const struct session_wait *wait)
 {
     return nacre_clock_ns() < wait->deadline_ns &&
            !(wait->cancelled && atomic_load(wait->cancelled));
 }
 
-static void pause_for(const struct session_wait *wait, uint64_t *pause_ns)
+void session_pause(const struct session_wait *wait, uint64_t *pause_ns)
 {
     struct timespec left = nacre_clock_until(wait->deadline_ns);
     struct timespec pause = { .tv_nsec = (long)*pause_ns };
@@ -79,7 +78,7 @@ enum nacre_status session_lock(int dir_fd, const char *id, const char *kind, boo
                                const struct session_wait *wait, int *ret_fd, int *ret_pid,
                                struct nacre_error *err)
 {
-    uint64_t pause_ns = PAUSE_NS_MIN;
+    uint64_t pause_ns = SESSION_PAUSE_NS;
     char name[SESSION_FILE];
 
     name_of(name, id, kind);
@@ -99,12 +98,12 @@ enum nacre_status session_lock(int dir_fd, const char *id, const char *kind, boo
         }
         if (errno != EWOULDBLOCK && errno != EINTR)
             return nacre_fail(err, NACRE_ERR_IO, "the lock of a session can't be taken");
-        if (!may_wait(wait)) {
+        if (!session_may_wait(wait)) {
             if (ret_pid)
                 *ret_pid = read_pid(fd);
             return nacre_fail(err, NACRE_ERR_TIMEOUT, "the session is in use");
         }
-        pause_for(wait, &pause_ns);
+        session_pause(wait, &pause_ns);
     }
 }
 

@@ -15,9 +15,9 @@
 #include "nacre/clock.h"
 #include "nacre/config.h"
 #include "nacre/keeper.h"
+#include "nacre/tree.h"
 #include "session_store.h"
 
-#define ROOT "private"
 #define KEPT_MAX 32
 #define WAIT_MS 10000
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -116,14 +116,18 @@ bool session_private_is_meant(const struct nacre_plan *plan,
 
 /* ---- making ---- */
 
+/* Or puts them right: a guest to whom they belong may have shut them, also against nacre
+ * and whoever comes after it. */
 static enum nacre_status make_directories(const struct nacre_session_hold *hold,
                                           struct nacre_error *err)
 {
     for (size_t i = 0; i < NACRE_COUNT(directories); i++) {
         NACRE_AUTO(nacre_fd_guard) int fd = -1;
-        enum nacre_status status = session_dir_make(hold->fd, directories[i].name,
-                                                    &hold->owner, false, NULL, &fd, err);
+        enum nacre_status status;
 
+        (void)nacre_tree_open_up(hold->fd, directories[i].name);
+        status = session_dir_make(hold->fd, directories[i].name, &hold->owner, false,
+                                  NULL, &fd, err);
         if (status != NACRE_OK)
             return status;
         if (fchmod(fd, directories[i].mode) != 0)
@@ -133,19 +137,31 @@ static enum nacre_status make_directories(const struct nacre_session_hold *hold,
     return NACRE_OK;
 }
 
+static bool directories_are_right(const struct nacre_session_hold *hold)
+{
+    struct stat st;
+
+    for (size_t i = 0; i < NACRE_COUNT(directories); i++)
+        if (fstatat(hold->fd, directories[i].name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISDIR(st.st_mode) || (st.st_mode & 07777) != directories[i].mode)
+            return false;
+    return true;
+}
+
 /* Each scope in a directory of its own: a session may be called "shared". */
 static char *path_in(const char *state_dir, enum nacre_scope scope, const char *key)
 {
     char slug[NACRE_SLUG], *path = NULL;
 
     nacre_session_slug(key, slug);
-    return asprintf(&path, "%s/" ROOT "/%s/%s", state_dir, nacre_scope_name(scope),
-                    slug) < 0
+    return asprintf(&path, "%s/" NACRE_PRIVATE_ROOT "/%s/%s", state_dir,
+                    nacre_scope_name(scope), slug) < 0
                ? NULL
                : path;
 }
 
-/* By no configuration, and without a turn: its commands may run side by side. */
+/* By no configuration, and without a turn: its commands may run side by side.  Nor is
+ * anything waited for, under the lock that all of the engine's runs share. */
 static enum nacre_status open_hold(struct session_private *private, const char *state_dir,
                                    const struct nacre_policy *policy,
                                    const struct nacre_request *request,
@@ -154,8 +170,6 @@ static enum nacre_status open_hold(struct session_private *private, const char *
     const struct nacre_config none = { .source = (char *)"--policy" };
     const struct nacre_session_open_options options = {
         .state_dir = state_dir,
-        .deadline_ns = nacre_clock_ns() + WAIT_MS * NACRE_NS_PER_MS,
-        .cancelled = request->cancelled,
         .out_of_turn = true,
     };
     NACRE_AUTO(nacre_heap_guard) char *path =
@@ -208,21 +222,21 @@ static enum nacre_status make(const char *state_dir, const struct nacre_policy *
 
 /* ---- giving out ---- */
 
-/* False: the session was ended meanwhile, and what it had is gone. */
+/* False: the session was ended meanwhile, or is being so, and what it had is gone. */
 static bool hold_again(struct session_private *private)
 {
     struct nacre_session_hold *hold = private->hold;
-    const struct session_wait wait = { nacre_clock_ns() + WAIT_MS * NACRE_NS_PER_MS,
-                                       NULL };
+    const struct session_wait at_once = { 0 };
     struct stat held, named;
     struct nacre_error ignored;
 
     if (private->users == 0 &&
-        session_lock(hold->dir_fd, hold->id, SESSION_HELD, false, &wait, &hold->held_fd,
-                     NULL, &ignored) != NACRE_OK)
+        session_lock(hold->dir_fd, hold->id, SESSION_HELD, false, &at_once,
+                     &hold->held_fd, NULL, &ignored) != NACRE_OK)
         return false;
     return fstat(hold->fd, &held) == 0 && stat(hold->path, &named) == 0 &&
-           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino &&
+           (directories_are_right(hold) || make_directories(hold, &ignored) == NACRE_OK);
 }
 
 static void let_go(struct session_private *private)
@@ -273,18 +287,15 @@ static void keep(struct session_privates *all, struct session_private *private)
     }
 }
 
-enum nacre_status session_private_get(struct session_privates *all, const char *state_dir,
-                                      const struct nacre_policy *policy,
-                                      const struct nacre_request *request,
-                                      struct session_private **ret_private,
-                                      struct nacre_error *err)
+static enum nacre_status get_at_once(struct session_privates *all, const char *state_dir,
+                                     const struct nacre_policy *policy,
+                                     const struct nacre_request *request, const char *key,
+                                     struct session_private **ret_private,
+                                     struct nacre_error *err)
 {
-    NACRE_AUTO(nacre_heap_guard) char *key = key_of(request);
     struct session_private *private;
     enum nacre_status status = NACRE_OK;
 
-    if (!key)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "a session");
     (void)pthread_mutex_lock(&all->lock);
     private = take_kept(all, request->scope, key);
     if (private)
@@ -296,6 +307,37 @@ enum nacre_status session_private_get(struct session_privates *all, const char *
         *ret_private = private;
     }
     (void)pthread_mutex_unlock(&all->lock);
+    return status;
+}
+
+enum nacre_status session_private_get(struct session_privates *all, const char *state_dir,
+                                      const struct nacre_policy *policy,
+                                      const struct nacre_request *request,
+                                      uint64_t *ret_left_ms,
+                                      struct session_private **ret_private,
+                                      struct nacre_error *err)
+{
+    NACRE_AUTO(nacre_heap_guard) char *key = key_of(request);
+    uint64_t time_ms = session_time_ms(policy, request), start_ns = nacre_clock_ns();
+    const struct session_wait wait = {
+        start_ns + (time_ms < WAIT_MS ? time_ms : WAIT_MS) * NACRE_NS_PER_MS,
+        request->cancelled,
+    };
+    uint64_t pause_ns = SESSION_PAUSE_NS, left_ms = 0;
+    enum nacre_status status;
+
+    if (!key)
+        return nacre_fail(err, NACRE_ERR_MEMORY, "a session");
+    while ((status = get_at_once(all, state_dir, policy, request, key, ret_private,
+                                 err)) == NACRE_ERR_TIMEOUT && session_may_wait(&wait)) {
+        uint64_t waited_ms;
+
+        session_pause(&wait, &pause_ns);
+        waited_ms = (nacre_clock_ns() - start_ns) / NACRE_NS_PER_MS;
+        left_ms = waited_ms < time_ms ? time_ms - waited_ms : 1;
+    }
+    if (status == NACRE_OK)
+        *ret_left_ms = left_ms;
     return status;
 }
 

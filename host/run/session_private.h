@@ -6,8 +6,8 @@
 
 /*
  * What a policy lists as /workspace and /tmp and no request names is private: to the run,
- * or, where the request names a scope, to the session, the agent or all, and then the same
- * at every level.  STATE_DIR/private has a directory for each, with a record as every
+ * or, where the request names a scope, to the session, the agent or all, and then the
+ * same at every level.  STATE_DIR/private has a directory for each, with a record as every
  * session's sandbox has one: so `nacre session list`, `end` and `prune` know it.
  *
  * An engine keeps those that it has used last, so that nothing of the above is looked
@@ -25,13 +25,15 @@ bool session_private_is_meant(const struct nacre_plan *plan,
 
 /*
  * The one of the request's scope, with both directories in it; used until put().  As root
- * they belong to whom sandboxes run as.  Fails as nacre_session_open() does.
+ * they belong to whom sandboxes run as.  Fails as nacre_session_open() does.  Waits while
+ * it is being ended, in nobody else's way, and *ret_left_ms is then what is left of the
+ * run's time; else 0.
  */
 struct session_private;
 NACRE_MUST_CHECK enum nacre_status
 session_private_get(struct session_privates *all, const char *state_dir,
                     const struct nacre_policy *policy,
-                    const struct nacre_request *request,
+                    const struct nacre_request *request, uint64_t *ret_left_ms,
                     struct session_private **ret_private, struct nacre_error *err);
 void session_private_put(struct session_privates *all,
                          struct session_private *private); /* accepts NULL */

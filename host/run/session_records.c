@@ -270,6 +270,10 @@ static enum nacre_status replace(int dir_fd, const char *id,
         return nacre_fail(err, NACRE_ERR_USAGE,
                           "a session's key, agent or path is not UTF-8, or memory is "
                           "short");
+    if (count > BYTES_MAX) /* nobody could read it again */
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "a session's key, agent and paths are over %zu bytes together",
+                          BYTES_MAX);
     name_of(name, id);
     (void)unlinkat(dir_fd, FRESH_NAME, 0);
     session_step(steps, "write a record aside");
@@ -320,7 +324,8 @@ static enum nacre_status check_names(int dir_fd, const struct session_record *re
             return nacre_fail(err, NACRE_ERR_DENIED,
                               "the sandbox's name %.80s is another session's already: "
                               "use another key, or end that one (nacre session list)",
-                              record->box_name);
+                              record->box_name[0] ? record->box_name
+                                                  : record->workspace);
     }
     return status;
 }

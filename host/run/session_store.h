@@ -1,6 +1,7 @@
 #ifndef NACRE_SESSION_STORE_H
 #define NACRE_SESSION_STORE_H
 
+#include "nacre/clock.h"
 #include "nacre/own.h"
 #include "nacre/sessions.h"
 #include "nacre/text.h"
@@ -33,6 +34,16 @@ struct session_wait {
     uint64_t deadline_ns; /* 0: not at all */
     const _Atomic int *cancelled; /* may be NULL */
 };
+
+/* For a loop around what fails with NACRE_ERR_TIMEOUT at once: is there time left, and a
+ * pause that grows from SESSION_PAUSE_NS on. */
+#define SESSION_PAUSE_NS NACRE_NS_PER_MS
+bool session_may_wait(const struct session_wait *wait);
+void session_pause(const struct session_wait *wait, uint64_t *pause_ns);
+
+/* How long the run may take, with what it waits for. */
+uint64_t session_time_ms(const struct nacre_policy *policy,
+                         const struct nacre_request *request);
 
 /*
  * Locks the file of `id` and `kind`, made when it is missing.  Closing *ret_fd, or the

@@ -335,8 +335,8 @@ static void name_approver(const struct nacre_session *session, bool elevated,
                        shown, nacre_mode_name(session->mode));
 }
 
-static uint64_t time_of(const struct nacre_policy *policy,
-                        const struct nacre_request *request)
+uint64_t session_time_ms(const struct nacre_policy *policy,
+                         const struct nacre_request *request)
 {
     uint64_t most = policy->limits.timeout_ms.value > 0 ? policy->limits.timeout_ms.value
                                                         : NACRE_DEFAULT_TIMEOUT_MS;
@@ -366,7 +366,8 @@ enum nacre_status nacre_session_enter(const struct nacre_session *session,
                                       struct nacre_session_hold **ret_hold,
                                       struct nacre_error *err)
 {
-    uint64_t start_ns = nacre_clock_ns(), time_ms = time_of(policy, request), waited_ms;
+    uint64_t start_ns = nacre_clock_ns(), time_ms = session_time_ms(policy, request);
+    uint64_t waited_ms;
     const struct nacre_session_open_options options = {
         .state_dir = nacre_engine_state_dir(engine),
         .deadline_ns = start_ns + time_ms * NACRE_NS_PER_MS,

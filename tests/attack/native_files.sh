@@ -300,4 +300,39 @@ F23_clean_up_goes_through_no_link() {
   [[ -e elsewhere/.env ]] || fail "a file behind a link was removed"
 }
 
+# To whom they belong, that guest can shut them: not against nacre, nor whoever comes next.
+F23_a_guest_shuts_nobody_out_of_its_scope() {
+  scene
+  native p.yaml '!/workspace/way/key'
+  local scope
+  for scope in "session --session s" "agent --agent a" shared; do
+    read -ra scope <<<"--scope $scope"
+    run exec --policy p.yaml "${scope[@]}" 'mkdir -p d/e; echo x >/tmp/x; chmod 0 d/e d /tmp /workspace'
+    expect_status 0
+    run exec --policy p.yaml "${scope[@]}" 'cat /tmp/x; ls /workspace'
+    expect_status 0
+    expect_out $'x\nd\nway'
+    unset scope
+  done
+  run session end s
+  expect_status 0
+  expect_out "ended 0 sandboxes, removed 1 workspace"
+  [[ -z $(ls "$HOME/.local/state/nacre/private/session") ]] || fail "something is left"
+  expect_pairs
+}
+
+# What nobody could read again is not written.
+F23_a_key_beyond_measure_leaves_no_record() {
+  scene
+  native p.yaml
+  run exec --policy p.yaml --scope session --session plain true
+  run exec --policy p.yaml --scope session --session "$(head -c 70000 /dev/zero | tr '\0' k)" true
+  expect_status 125
+  expect_err_has "over 65536 bytes together"
+  run session list
+  expect_status 0
+  expect_out_has plain
+  [[ $(ls "$HOME/.local/state/nacre/private/session") == plain-* ]] || fail "something is left"
+}
+
 cases

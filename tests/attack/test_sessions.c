@@ -10,12 +10,15 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "nacre/clock.h"
 #include "nacre/nacre.h"
 #include "nacre/sessions.h"
 #include "nacre/tree.h"
@@ -383,6 +386,71 @@ static void F23_an_engine_that_knows_a_session_does_not_keep_it_from_its_end(voi
     }
 }
 
+/* Every sandbox that there is, as who ends it has it; closing them lets go. */
+static int hold_all(const struct fixture *fixture, int ret_fds[WORKERS_MAX])
+{
+    char path[160];
+    struct dirent *entry;
+    int count = 0;
+    DIR *dir;
+
+    (void)snprintf(path, sizeof(path), "%s/sessions",
+                   nacre_engine_state_dir(fixture->engine));
+    dir = opendir(path);
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL && count < WORKERS_MAX) {
+        if (!strstr(entry->d_name, ".held"))
+            continue;
+        ret_fds[count] = openat(dirfd(dir), entry->d_name, O_RDWR | O_CLOEXEC);
+        assert_int_equal(flock(ret_fds[count++], LOCK_EX | LOCK_NB), 0);
+    }
+    (void)closedir(dir);
+    return count;
+}
+
+static void *run_stuck(void *data)
+{
+    const struct fixture *fixture = data;
+    const struct nacre_request request = { .input_fd = -1, .session = "stuck",
+                                           .scope = NACRE_SCOPE_SESSION,
+                                           .timeout_ms = 1500, .arguments = look };
+    struct nacre_result *result = NULL;
+    struct nacre_error err;
+
+    return nacre_run(fixture->engine, fixture->policy, fixture->probe, &request, &result,
+                     &err) == NACRE_ERR_TIMEOUT
+               ? data
+               : NULL;
+}
+
+static void R08_who_waits_for_the_end_of_a_session_is_in_nobodys_way(void **state)
+{
+    const struct fixture *fixture = *state;
+    uint64_t start_ns;
+    int fds[WORKERS_MAX], count;
+    void *timed_out = NULL;
+    pthread_t thread;
+
+    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "stuck", look,
+                 "ls 3: ok");
+    count = hold_all(fixture, fds);
+    assert_true(count > 0);
+    start_ns = nacre_clock_ns();
+    assert_int_equal(pthread_create(&thread, NULL, run_stuck, (void *)fixture), 0);
+    (void)usleep(100000);
+    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "free", look, "ls 3: ok");
+    assert_true(nacre_clock_ns() - start_ns < NACRE_NS_PER_S);
+    assert_int_equal(pthread_join(thread, &timed_out), 0);
+    assert_non_null(timed_out);
+    /* And it has waited no longer than it may run. */
+    assert_in_range(nacre_clock_ns() - start_ns, 1400 * NACRE_NS_PER_MS,
+                    2500 * NACRE_NS_PER_MS);
+    while (count > 0)
+        (void)close(fds[--count]);
+    probe_scoped(fixture, fixture->policy, NACRE_SCOPE_SESSION, "stuck", look,
+                 "ls 3: ok");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +462,7 @@ int main(void)
         cmocka_unit_test(F08_a_workspace_that_was_replaced_is_the_new_one),
         cmocka_unit_test(
             F23_an_engine_that_knows_a_session_does_not_keep_it_from_its_end),
+        cmocka_unit_test(R08_who_waits_for_the_end_of_a_session_is_in_nobodys_way),
     };
 
     return cmocka_run_group_tests_name("attack: sessions", tests, set_up, tear_down);

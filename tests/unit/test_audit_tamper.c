@@ -584,10 +584,9 @@ static void runs_that_never_ended_are_told_once_and_only_when_nobody_runs(void *
     assert_int_equal(audit_log_verify(log).open_runs, 0);
 }
 
-static void a_lost_run_is_told_though_another_closed_the_log_after_it(void **state)
+/* Another process has begun a run and waits for its end. */
+static pid_t begin_elsewhere(struct audit_log *log)
 {
-    struct audit_log *log = *state;
-    struct nacre_audit *audit;
     int begun[2];
     pid_t child;
     char byte;
@@ -604,15 +603,48 @@ static void a_lost_run_is_told_though_another_closed_the_log_after_it(void **sta
         _exit(0);
     }
     assert_int_equal(read(begun[0], &byte, 1), 1);
-    audit = audit_log_open(log);
-    audit_log_write(audit, log, "s", 3);
-    nacre_audit_free(audit);
-    assert_int_equal(kill(child, SIGKILL), 0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
-    reopen(log, "1 run(s) that began and never ended, among them lost");
-    reopen(log, NULL);
     (void)close(begun[0]);
     (void)close(begun[1]);
+    return child;
+}
+
+static void kill_it(pid_t child)
+{
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void a_lost_run_is_told_though_another_closed_the_log_after_it(void **state)
+{
+    struct audit_log *log = *state;
+    pid_t child = begin_elsewhere(log);
+    struct nacre_audit *audit = audit_log_open(log);
+
+    audit_log_write(audit, log, "s", 3);
+    nacre_audit_free(audit);
+    kill_it(child);
+    reopen(log, "1 run(s) that began and never ended, among them lost");
+    reopen(log, NULL);
+}
+
+/* Who is left over is alone with the log at the end, and does not know of that run. */
+static void a_lost_run_is_told_though_another_had_the_log_all_the_time(void **state)
+{
+    for (int opened_first = 0; opened_first < 2; opened_first++) {
+        struct audit_log *log = *state;
+        struct nacre_audit *audit = opened_first ? audit_log_open(log) : NULL;
+        pid_t child = begin_elsewhere(log);
+
+        if (!audit)
+            audit = audit_log_open(log);
+        kill_it(child);
+        audit_log_write(audit, log, opened_first ? "t" : "s", 3);
+        nacre_audit_free(audit);
+        assert_int_equal(audit_log_verify(log).open_runs, 1);
+        reopen(log, "1 run(s) that began and never ended, among them lost");
+        reopen(log, NULL);
+        assert_int_equal(audit_log_verify(log).open_runs, 0);
+    }
 }
 
 static void verify_counts_the_runs_that_overlap_and_never_end(void **state)
@@ -683,6 +715,7 @@ int main(void)
         TEST(a_crash_before_the_first_checkpoint_leaves_a_fresh_log),
         TEST(runs_that_never_ended_are_told_once_and_only_when_nobody_runs),
         TEST(a_lost_run_is_told_though_another_closed_the_log_after_it),
+        TEST(a_lost_run_is_told_though_another_had_the_log_all_the_time),
         TEST(verify_counts_the_runs_that_overlap_and_never_end),
         TEST(after_a_kill_in_the_middle_the_log_goes_on),
     };

@@ -3,6 +3,7 @@
  * them, and the kernel's own files as the observer.  Freezing and killing.
  */
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -356,11 +357,10 @@ static void v2_freezes_and_kills_by_itself(void **state)
 }
 
 /* Without the list of all mounts the place is the same as with it. */
-static void the_usual_place_is_the_one_that_the_kernel_lists(void **state)
+static bool places_are_those_that_the_kernel_lists(void)
 {
     static const char *const names[] = { "memory", "cpu", "pids", "freezer", "nothing" };
 
-    (void)state;
     for (size_t i = 0; i < NACRE_COUNT(names); i++) {
         NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables all = { NULL };
         NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables one = { NULL };
@@ -368,13 +368,41 @@ static void the_usual_place_is_the_one_that_the_kernel_lists(void **state)
         struct nacre_cgroup_place places[2];
         struct nacre_error err;
 
-        assert_int_equal(nacre_cgroup_tables_read(NULL, &all, &err), NACRE_OK);
-        assert_int_equal(nacre_cgroup_tables_read(wanted, &one, &err), NACRE_OK);
+        if (nacre_cgroup_tables_read(NULL, &all, &err) != NACRE_OK ||
+            nacre_cgroup_tables_read(wanted, &one, &err) != NACRE_OK)
+            return false;
         nacre_cgroup_place_find(&all, names[i], &places[0]);
         nacre_cgroup_place_find(&one, names[i], &places[1]);
-        assert_int_equal(places[0].version, places[1].version);
-        assert_string_equal(places[0].path, places[1].path);
+        if (places[0].version != places[1].version ||
+            strcmp(places[0].path, places[1].path) != 0)
+            return false;
     }
+    return true;
+}
+
+static void the_usual_place_is_the_one_that_the_kernel_lists(void **state)
+{
+    (void)state;
+    assert_true(places_are_those_that_the_kernel_lists());
+}
+
+/* There our own cgroup is called "/", and the mounts are those of before: their top is
+ * not ours, and who made a group there would leave the limits around us. */
+static void the_top_is_not_ours_in_a_cgroup_namespace(void **state)
+{
+    pid_t child = fork();
+    int ended = 0;
+
+    (void)state;
+    if (child == 0)
+        _exit(unshare(CLONE_NEWCGROUP) != 0                ? 77
+              : places_are_those_that_the_kernel_lists() ? 0
+                                                         : 1);
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFEXITED(ended));
+    if (WEXITSTATUS(ended) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(ended), 0);
 }
 
 int main(void)
@@ -390,6 +418,7 @@ int main(void)
         EACH(what_does_not_die_in_time_is_told),
         cmocka_unit_test(v2_freezes_and_kills_by_itself),
         cmocka_unit_test(the_usual_place_is_the_one_that_the_kernel_lists),
+        cmocka_unit_test(the_top_is_not_ours_in_a_cgroup_namespace),
     };
 
     return cmocka_run_group_tests_name("box_cgroup", tests, NULL, NULL);

@@ -22,7 +22,8 @@
 static int start(void **state)
 {
     return scene_clear(state) ||
-           system("mkdir -p data/secret data/sub && : >data/secret/key && "
+           system("mkdir -p data/secret data/sub data/private/s data/privately && "
+                  "ln -s ../secret data/private/out && : >data/secret/key && "
                   ": >data/plain && ln -s data to-data && ln -s secret data/link && ln -s / root && "
                   ": >file && mkfifo fifo && ln -s loop loop && ln -s nowhere dangling");
 }
@@ -35,6 +36,7 @@ struct words {
     const char *denied[PATHS_MAX];     /* by the policy, as host paths */
     const char *protected_[PATHS_MAX]; /* nacre's own */
     const char *in_plan;               /* denied already by the plan, relative */
+    bool own;                          /* as the plan has it */
 };
 
 struct opened {
@@ -59,7 +61,7 @@ static enum nacre_status open_words(struct opened *opened, const struct words *w
                                     struct nacre_error *err)
 {
     *opened = (struct opened){ .plan = { .mount_count = 1 },
-                               .mount = { .guest = (char *)"/g" } };
+                               .mount = { .guest = (char *)"/g", .own = words->own } };
     opened->plan.mounts = &opened->mount;
     opened->plan.denied_host_paths = opened->denied;
     opened->mount.host = text_of(opened, 0, words->host);
@@ -103,7 +105,24 @@ static const struct {
     { { "@to-data/sub", { NULL }, { "@data" } }, "within the denied path", NULL },
     { { "@data/link", { NULL }, { "@elsewhere", "@to-data/secret" } },
       "within the denied path", NULL },
+    /* What a plan calls a session's own is that by its place alone. */
+    { { "@data", .own = true }, "no session's own", NULL },
+    { { "@data", { NULL }, { "@data" }, .own = true }, "no session's own", NULL },
+    { { "@data/secret", { NULL }, { "@data" }, .own = true }, "no session's own", NULL },
+    { { "@data/private", { NULL }, { "@data" }, .own = true }, "no session's own", NULL },
+    { { "@data/privately", { NULL }, { "@data" }, .own = true }, "no session's own",
+      NULL },
+    { { "@data/private/../secret", { NULL }, { "@data" }, .own = true },
+      "no session's own", NULL },
+    { { "@data/private/out", { NULL }, { "@data" }, .own = true }, "no session's own",
+      NULL },
+    { { "@data/private/s", { NULL }, { "@elsewhere" }, .own = true }, "no session's own",
+      NULL },
+    { { "/proc/self/fd", { NULL }, { "/" }, .own = true }, "kernel filesystem", NULL },
     /* Opened, with these names shut. */
+    { { "@data/private/s", { NULL }, { "@data" }, .own = true }, NULL, "" },
+    { { "@data/private/s", { "@data" }, { "@file", "@to-data" }, "key", true }, NULL,
+      "key " },
     { { "@data" }, NULL, "" },
     { { "@data", { "@data/secret" } }, NULL, "secret " },
     { { "@to-data", { "@data/secret" } }, NULL, "secret " },

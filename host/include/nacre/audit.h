@@ -49,8 +49,8 @@ struct nacre_audit;
  * What a crash left is set right here and told in a "recovered" record: a torn last
  * line (its length and an excerpt), records or checkpoints that are gone or changed
  * though they were vouched for and, when no other process has the log open, the latest
- * runs that never ended, each of which gets its end record then.  `ret_notice` (may be NULL) receives sentences about that,
- * or "".
+ * runs that never ended, each of which gets its end record then.  `ret_notice` (may be
+ * NULL) receives sentences about that, or "".
  *
  * A handle may be shared between threads.  It belongs to the process that opened
  * it: a forked child closes its fds and does not use it.

@@ -180,6 +180,9 @@ uint64_t nacre_level_features(enum nacre_level level);
 const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived */
 
 /* A directory that the guest will see. */
+/* In nacre's state: the directory of all that is private to a scope. */
+#define NACRE_PRIVATE_ROOT "private"
+
 struct nacre_mount {
     char *guest;   /* normalised; what a preopen is called */
     char *host;    /* NULL: a fresh private directory, removed after the run */

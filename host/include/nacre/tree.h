@@ -1,6 +1,8 @@
 #ifndef NACRE_TREE_H
 #define NACRE_TREE_H
 
+#include <stdbool.h>
+
 #include "nacre/error.h"
 
 /*
@@ -14,5 +16,9 @@ NACRE_MUST_CHECK enum nacre_status nacre_tree_remove(int parent_fd, const char *
 
 /* The same for what lies in `dir_fd`; the directory itself stays. */
 NACRE_MUST_CHECK enum nacre_status nacre_tree_empty(int dir_fd, struct nacre_error *err);
+
+/* A guest may have shut the directory `name` against its own user: one of ours is opened
+ * up.  False where nothing had to be done or could be: another's stays as it is. */
+bool nacre_tree_open_up(int parent_fd, const char *name);
 
 #endif

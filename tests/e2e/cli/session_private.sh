@@ -121,7 +121,8 @@ done
 run tool call write --policy wasm.yaml "${one[@]}" \
   --json-args '{"path": "/workspace/way/to/key", "content": "x"}'
 expect_status 1
-[[ ! -e $state/private/session/one-*/workspace/way/to/key ]] || fail "a denied name was made"
+# The warm container holds that name by an empty file.
+[[ ! $(cat "$state"/private/session/one-*/workspace/way/to/key) ]] || fail "a denied name was written"
 # A link in that way leads nowhere outside.
 mkdir outside
 run exec --policy process.yaml "${one[@]}" \
