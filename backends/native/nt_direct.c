@@ -29,6 +29,7 @@
 
 struct birth {
     int program, socket; /* above 2 */
+    const cpu_set_t *elsewhere; /* NULL: it may run anywhere */
 };
 
 /* It never returns to where a sanitizer would tidy up its stack, which is its parent's. */
@@ -67,6 +68,9 @@ APART static int be_inner(void *data)
     static const char *const environment[] = { NULL };
     const struct birth *birth = data;
 
+    /* That it can't be kept apart costs time alone. */
+    if (birth->elsewhere)
+        (void)sched_setaffinity(0, sizeof(*birth->elsewhere), birth->elsewhere);
     if (dup2(birth->socket, 0) == 0 && keep_capabilities())
         (void)syscall(SYS_execveat, birth->program, "", arguments, environment,
                       AT_EMPTY_PATH);
@@ -112,6 +116,19 @@ static pid_t clone_alone(struct birth *birth, int *ret_pidfd, const char **ret_f
     return pid;
 }
 
+/* Where it is to run: on any processor that this thread may use but the one it is on. */
+static bool find_elsewhere(struct nt_direct *direct, cpu_set_t *ret_elsewhere)
+{
+    int here = sched_getcpu();
+
+    if (here < 0 || here >= CPU_SETSIZE ||
+        sched_getaffinity(0, sizeof(direct->cpus), &direct->cpus) != 0)
+        return false;
+    *ret_elsewhere = direct->cpus;
+    CPU_CLR((size_t)here, ret_elsewhere);
+    return CPU_COUNT(ret_elsewhere) > 0;
+}
+
 static bool send_head(int socket, const struct spec_head *head)
 {
     uint8_t bytes[SPEC_HEAD_MAX];
@@ -129,8 +146,9 @@ enum nacre_status nt_direct_begin(int init_fd, const struct spec_head *head,
     NACRE_AUTO(nacre_fd_guard) int ours = -1;
     NACRE_AUTO(nacre_fd_guard) int theirs = -1;
     const char *failed = "make the namespaces";
-    int pair[2], pidfd = -1;
-    pid_t pid;
+    struct nt_direct direct = { .thread = gettid() };
+    cpu_set_t elsewhere;
+    int pair[2];
 
     if (program < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "a socket for the sandbox");
@@ -139,12 +157,14 @@ enum nacre_status nt_direct_begin(int init_fd, const struct spec_head *head,
     (void)close(pair[1]);
     if (theirs < 0 || !send_head(ours, head))
         return nacre_fail(err, NACRE_ERR_IO, "a socket for the sandbox");
-    pid = clone_alone(&(struct birth){ program, theirs }, &pidfd, &failed);
-    if (pid < 0)
+    direct.is_apart = find_elsewhere(&direct, &elsewhere);
+    direct.pid = clone_alone(
+        &(struct birth){ program, theirs, direct.is_apart ? &elsewhere : NULL },
+        &direct.pid1_fd, &failed);
+    if (direct.pid < 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "can't %s", failed);
-    *ret_direct = (struct nt_direct){ .pid1_fd = pidfd, .pid = pid,
-                                      .socket = nacre_fd_take(&ours),
-                                      .thread = gettid() };
+    direct.socket = nacre_fd_take(&ours);
+    *ret_direct = direct;
     return NACRE_OK;
 }
 
@@ -225,7 +245,7 @@ static enum nacre_status give_order(const struct nt_direct *direct, int channel,
 
 enum nacre_status nt_direct_order(struct nt_direct *direct, int channel, int spec_fd,
                                   const struct nt_launch_options *options,
-                                  int *ret_pid1_fd, struct nacre_error *err)
+                                  struct nt_launched *launched, struct nacre_error *err)
 {
     struct unpack spec = { .bytes = options->spec, .size = options->spec_bytes };
     struct spec_head head;
@@ -236,7 +256,9 @@ enum nacre_status nt_direct_order(struct nt_direct *direct, int channel, int spe
     status = map_ids(direct, &head, options, err);
     if (status == NACRE_OK)
         status = give_order(direct, channel, spec_fd, &spec, head.op_count, options, err);
-    *ret_pid1_fd = nacre_fd_take(&direct->pid1_fd);
+    launched->pid1_fd = nacre_fd_take(&direct->pid1_fd);
+    launched->apart = direct->is_apart ? direct->pid : 0;
+    launched->cpus = direct->cpus;
     (void)close(nacre_fd_take(&direct->socket));
     return status;
 }

@@ -5,13 +5,17 @@
 
 /*
  * A sandbox's pid 1, made by this process itself.  That takes a process less than a
- * launcher does, which pays where there will be but one sandbox.
+ * launcher does, which pays where there will be but one sandbox.  While both have much to
+ * do it runs on another processor: schedulers that keep processors free would have them
+ * take turns at one.
  */
 struct nt_direct {
     int pid1_fd; /* a pidfd; -1: there is none */
     pid_t pid;   /* the same, not reaped */
     int socket;
-    pid_t thread; /* that has made it */
+    pid_t thread;   /* that has made it */
+    bool is_apart;  /* it is kept off this thread's processor, of */
+    cpu_set_t cpus; /* those that both may use */
 };
 
 /* It makes its network and mount namespace now, and waits.  `init_fd`: the program. */
@@ -25,7 +29,7 @@ NACRE_MUST_CHECK enum nacre_status nt_direct_begin(int init_fd,
 NACRE_MUST_CHECK enum nacre_status nt_direct_order(struct nt_direct *direct, int channel,
                                                    int spec_fd,
                                                    const struct nt_launch_options *options,
-                                                   int *ret_pid1_fd,
+                                                   struct nt_launched *launched,
                                                    struct nacre_error *err);
 
 /* Ends one that has got no order. */

@@ -286,7 +286,7 @@ static enum nacre_status order_direct(struct nt_launcher *launcher, int channel,
         status = begin_direct(launcher, &head, err);
     return status == NACRE_OK
                ? nt_direct_order(&launcher->direct, channel, spec_fd, options,
-                                 &launched->pid1_fd, err)
+                                 launched, err)
                : status;
 }
 
@@ -349,6 +349,12 @@ enum nacre_status nt_launched_join(const struct nt_launched *launched, const int
     const char join = LAUNCH_JOIN;
 
     assert(count <= LAUNCH_GROUPS_MAX);
+    /* What it starts has the processors that the caller has. */
+    if (launched->apart > 0 &&
+        sched_setaffinity(launched->apart, sizeof(launched->cpus), &launched->cpus) != 0 &&
+        errno != ESRCH)
+        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                          "the sandbox can't be given all processors");
     if (!pass_send(launched->channel_fd, &join, 1, fds, count) && errno != EPIPE &&
         errno != ECONNRESET)
         return nacre_fail(err, NACRE_ERR_IO, "the sandbox's cgroups can't be handed over");

@@ -1,6 +1,8 @@
 #ifndef NACRE_NATIVE_LAUNCH_H
 #define NACRE_NATIVE_LAUNCH_H
 
+#include <sched.h>
+
 #include "nacre/own.h"
 #include "nt_box.h"
 
@@ -45,6 +47,8 @@ struct nt_launched {
     int pid1_fd;    /* pidfds, -1 when there is none: of the sandbox's pid 1, */
     int plain_fd;   /* or of a plain subreaper */
     int channel_fd; /* for nt_stream_fd() and nt_box_open(); -1 once taken */
+    pid_t apart;    /* pid 1, kept off a processor until it is joined; 0: it is not */
+    cpu_set_t cpus; /* that it gets then */
 };
 
 /*

@@ -79,6 +79,17 @@ expect_status 0
 expect_out "/workspace
 a note"
 [[ $(<shared/made) == new ]] || fail "what the command wrote is not there"
+# It has the processors that its caller has, whatever its sandbox was made on.
+allowed() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status; }
+run exec --policy p.yaml 'grep Cpus_allowed_list /proc/self/status'
+expect_out_has "$(allowed)"
+first=$(allowed)
+first=${first%%[-,]*}
+last=(nacre exec, on one processor)
+taskset -c "$first" "$NACRE" exec --policy p.yaml 'grep Cpus_allowed_list /proc/self/status' \
+  >"$scratch/out" 2>"$scratch/err" </dev/null
+checks=$((checks + 1))
+[[ $(sed 's/.*[[:space:]]//' "$scratch/out") == "$first" ]] || fail "not processor $first alone"
 run exec --policy p.yaml --directory /usr 'pwd'
 expect_out /usr
 echo "through" >text
