@@ -320,7 +320,7 @@ static enum nacre_status fill(const struct dk_binds_input *input, struct dk_bind
                                                  binds->mounts, err);
 
     if (status == NACRE_OK)
-        status = nacre_binds_check(binds->mounts, input->engine_host, err);
+        status = nacre_binds_check(binds->mounts, input->options, err);
     if (status == NACRE_OK)
         status = nt_masks_open(binds->mounts, &user, input->state_dir, &binds->masks,
                                err);

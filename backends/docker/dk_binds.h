@@ -34,7 +34,7 @@ struct dk_binds_input {
     const struct nacre_plan *plan;
     const char *const *protected_paths;
     const char *state_dir;
-    const char *engine_host; /* as nacre_binds_check() takes it */
+    const struct nacre_executor_options *options; /* as nacre_binds_check() takes them */
     const struct nt_covers *covers;
     const char *init_path, *init_target; /* of the file with our init */
     const struct dk_carried *carried; /* what the engine has instead of nacre's files */

@@ -141,7 +141,7 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
         .plan = parts->plan,
         .protected_paths = site->options->protected_paths,
         .state_dir = site->options->state_dir,
-        .engine_host = site->options->engine_host,
+        .options = site->options,
         .covers = &site->covers,
         .init_path = site->init_path,
         .init_target = parts->setup ? DK_INIT_TARGET_SETUP : DK_INIT_TARGET,

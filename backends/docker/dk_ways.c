@@ -65,7 +65,8 @@ enum nacre_status dk_ways_find(const struct dk_places *places,
     (void)!dk_endpoint_find(places, &endpoint, &unusable);
     good = add_way(&ways, DK_DEFAULT_SOCKET) && add_way(&ways, endpoint.path) &&
            add_way(&ways, endpoint.key) && add_way(&ways, places->docker_cert_path) &&
-           add_way(&ways, places->docker_config);
+           add_way(&ways, places->docker_config) &&
+           add_way(&ways, places->configured_certificates);
     for (size_t i = 0; i < NACRE_COUNT(hosts) && good; i++)
         if (hosts[i] && strncmp(hosts[i], "unix://", 7) == 0)
             good = add_way(&ways, hosts[i] + 7);
@@ -76,12 +77,13 @@ enum nacre_status dk_ways_find(const struct dk_places *places,
     return NACRE_OK;
 }
 
-enum nacre_status nacre_engine_ways_find(const char *configured,
+enum nacre_status nacre_engine_ways_find(const char *host, const char *certificates,
                                          struct nacre_engine_ways *ret_ways,
                                          struct nacre_error *err)
 {
     struct dk_places places = dk_places_environment();
 
-    places.configured = configured;
+    places.configured = host;
+    places.configured_certificates = certificates;
     return dk_ways_find(&places, ret_ways, err);
 }

@@ -227,7 +227,7 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
     bool denies = false;
 
     if (status == NACRE_OK)
-        status = nacre_binds_check(&sandbox->mounts, options->engine_host, err);
+        status = nacre_binds_check(&sandbox->mounts, options, err);
     /* In the host's own tree each user has its own places. */
     if (status == NACRE_OK && !plan->full_tree)
         status = nt_user_check(&sandbox->executor->user, &sandbox->mounts, err);

@@ -50,7 +50,8 @@ static bool is_judged(const struct nacre_open_mount *open)
 }
 
 enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts,
-                                    const char *engine_host, struct nacre_error *err)
+                                    const struct nacre_executor_options *options,
+                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *home = NULL;
     NACRE_AUTO(nacre_engine_ways_clear) struct nacre_engine_ways ways = { .count = 0 };
@@ -63,7 +64,8 @@ enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts,
     if (at == mounts->count)
         return NACRE_OK;
     home = find_home();
-    status = nacre_engine_ways_find(engine_host, &ways, err);
+    status = nacre_engine_ways_find(options->engine_host, options->engine_certificates,
+                                    &ways, err);
     caller = (struct nacre_bind_caller){ home, (const char *const *)ways.paths };
     for (; at < mounts->count && status == NACRE_OK; at++)
         if (is_judged(&mounts->items[at]))

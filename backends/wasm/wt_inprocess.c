@@ -264,8 +264,7 @@ static enum nacre_status fill_mounts(struct wt_inprocess *inprocess, struct cell
     uint32_t fd_count = 0;
     enum nacre_status status;
 
-    status =
-        wt_mounts_open(plan, inprocess->options->protected_paths, &cell->mounts, err);
+    status = wt_mounts_open(plan, inprocess->options, &cell->mounts, err);
     if (status != NACRE_OK)
         return status;
     fds = calloc(cell->mounts.count + 1u, sizeof(*fds));

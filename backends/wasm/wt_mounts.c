@@ -7,15 +7,16 @@
 #include "nacre/own.h"
 
 enum nacre_status wt_mounts_open(const struct nacre_plan *plan,
-                                 const char *const *protected_paths,
+                                 const struct nacre_executor_options *options,
                                  struct nacre_open_mounts *ret_mounts,
                                  struct nacre_error *err)
 {
     NACRE_AUTO(nacre_mounts_clear) struct nacre_open_mounts mounts = { 0 };
-    enum nacre_status status = nacre_mounts_open(plan, protected_paths, &mounts, err);
+    enum nacre_status status = nacre_mounts_open(plan, options->protected_paths, &mounts,
+                                                 err);
 
     if (status == NACRE_OK && plan->strict_binds)
-        status = nacre_binds_check(&mounts, NULL, err);
+        status = nacre_binds_check(&mounts, options, err);
     if (status != NACRE_OK)
         return status;
     *ret_mounts = mounts;

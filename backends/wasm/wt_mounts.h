@@ -2,16 +2,16 @@
 #define WT_MOUNTS_H
 
 #include "mounts.h"
+#include "nacre/executor.h"
 #include "nacre/plan.h"
 #include "nacre_wasi.h"
 #include "wt_share.h"
 
 /* As nacre_mounts_open(); where the plan says so, directories that no sandbox may see are
  * refused by the names that they really have. */
-NACRE_MUST_CHECK enum nacre_status wt_mounts_open(const struct nacre_plan *plan,
-                                                  const char *const *protected_paths,
-                                                  struct nacre_open_mounts *ret_mounts,
-                                                  struct nacre_error *err);
+NACRE_MUST_CHECK enum nacre_status
+wt_mounts_open(const struct nacre_plan *plan, const struct nacre_executor_options *options,
+               struct nacre_open_mounts *ret_mounts, struct nacre_error *err);
 
 /* A plan's mounts as text, on their way to whoever runs the guest, and back. */
 

@@ -396,7 +396,7 @@ enum nacre_status wt_pool_make(struct wt_pool *pool, const struct wt_key *key,
     worker->key = *key;
     worker->control = worker->child.pidfd = worker->pinned_cpu = -1;
     worker->output_bytes_max = plan->limits.output_bytes_max;
-    status = wt_mounts_open(plan, pool->options->protected_paths, &mounts, err);
+    status = wt_mounts_open(plan, pool->options, &mounts, err);
     worker->places = nacre_mounts_places(&mounts);
     if (status == NACRE_OK)
         status = map_share(worker, &share_fd, err);

@@ -235,6 +235,12 @@ D03_the_engine_is_no_mount_wherever_it_listens() {
   inside $reach path "$PWD/eng/e.sock"
   expect_status 126
   expect_err_has "the engine's socket"
+  echo "engine: {host: 'tcp://127.0.0.1:2376', certificates: '$PWD/keys'}" \
+    >home/.config/nacre/host.yaml
+  native p.yaml "$PWD/keys:ro"
+  inside cat "$PWD/keys/key.pem"
+  expect_status 126
+  expect_out ""
   rm home/.config/nacre/host.yaml
   native p.yaml "$PWD:ro"
   sed -i 's|/workspace|/w|' p.yaml

@@ -11,7 +11,7 @@
  * that an engine behind TLS knows the caller by.  Each by the name that it is called by
  * and by the one that links lead to; what is not there yet too.
  */
-#define NACRE_ENGINE_WAYS_MAX 14
+#define NACRE_ENGINE_WAYS_MAX 16
 
 struct nacre_engine_ways {
     char *paths[NACRE_ENGINE_WAYS_MAX + 1]; /* normalised, absolute, NULL-terminated */
@@ -19,15 +19,16 @@ struct nacre_engine_ways {
 };
 
 /*
- * As the environment, the docker program's own files and `configured` (the operator's
- * host.yaml; may be NULL) have it now; nothing is connected.
+ * As the environment, the docker program's own files and the operator's host.yaml (the
+ * engine's address and the directory of its keys; both may be NULL) have it now; nothing
+ * is connected.
  * A configuration that names no usable engine leaves what the environment names: that the
  * engine can't be spoken to is for whoever needs it.  The default socket is always among
  * them: that another one is chosen does not close it.
  */
 NACRE_MUST_CHECK enum nacre_status
-nacre_engine_ways_find(const char *configured, struct nacre_engine_ways *ret_ways,
-                       struct nacre_error *err);
+nacre_engine_ways_find(const char *host, const char *certificates,
+                       struct nacre_engine_ways *ret_ways, struct nacre_error *err);
 void nacre_engine_ways_clear(struct nacre_engine_ways *ways);
 
 #endif
