@@ -227,23 +227,29 @@ static const struct {
     { { .path = "/nothing" }, true },
 };
 
-static void each_call_that_hangs_is_given_up_and_leaves_nothing(void **state)
-{
-    static struct fake_rule rules[] = { { .path = NULL }, HEAD,  FAKE_CREATE, INSPECT,
-                                        ATTACH(.after = FAKE_AFTER_HOLD),
-                                        START, REMOVE, FAKE_END };
+/* A whole sandbox, with a place in front for what goes wrong. */
+static struct fake_rule whole[] = { { .path = NULL }, HEAD, FAKE_CREATE, INSPECT,
+                                    ATTACH(.after = FAKE_AFTER_HOLD),
+                                    START, REMOVE, FAKE_END };
 
-    (void)state;
-    rules[0] = (struct fake_rule){ .path = "/nothing" };
-    start(rules);
-    jail.options.engine_ms_max = SOON_MS;
+static void open_with(uint32_t engine_ms_max)
+{
+    whole[0] = (struct fake_rule){ .path = "/nothing" };
+    start(whole);
+    jail.options.engine_ms_max = engine_ms_max;
     assert_int_equal(jail_open(&jail), NACRE_OK);
     jail.ops->probe(jail.executor, 0);
+}
+
+static void each_call_that_hangs_is_given_up_and_leaves_nothing(void **state)
+{
+    (void)state;
+    open_with(SOON_MS);
     for (size_t i = 0; i < NACRE_COUNT(hangs); i++) {
         size_t removed = asked("DELETE ");
         uint64_t from = nacre_clock_ns();
 
-        rules[0] = hangs[i].rule;
+        whole[0] = hangs[i].rule;
         assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
         if (nacre_clock_ns() - from >= BOUND_NS || !jail.err.text[0] ||
             (asked("DELETE ") > removed) != hangs[i].removed)
@@ -254,19 +260,12 @@ static void each_call_that_hangs_is_given_up_and_leaves_nothing(void **state)
 
 static void each_call_that_fails_leaves_nothing(void **state)
 {
-    static struct fake_rule rules[] = { { .path = NULL }, HEAD,  FAKE_CREATE, INSPECT,
-                                        ATTACH(.after = FAKE_AFTER_HOLD),
-                                        START, REMOVE, FAKE_END };
-
     (void)state;
-    rules[0] = (struct fake_rule){ .path = "/nothing" };
-    start(rules);
-    assert_int_equal(jail_open(&jail), NACRE_OK);
-    jail.ops->probe(jail.executor, 0);
+    open_with(0);
     for (size_t i = 0; i < NACRE_COUNT(failures); i++) {
         size_t removed = asked("DELETE ");
 
-        rules[0] = failures[i].rule;
+        whole[0] = failures[i].rule;
         assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
         assert_null(strchr(jail.err.text, '\033'));
         assert_true(jail.err.text[0]);
