@@ -19,8 +19,9 @@
 
 #define ST_VALID 0x20 /* the kernel's own mark in f_flags, which statvfs() hides */
 
-/* Question and answer with their counts; static: there is one probe in each process. */
-static uint8_t packed[ANSWER_BYTES_MAX + CONFIG_BYTES_MAX];
+/* Questions and answers with their counts, and the answer of the moment; static: there is
+ * one probe in each process, and what of them it does not fill takes no memory. */
+static uint8_t packed[REPORT_BYTES_MAX];
 static char text[ANSWER_BYTES_MAX];
 
 static bool write_all(int fd, const void *bytes, size_t count)
@@ -205,37 +206,41 @@ static _Noreturn void fail(int fd, const char *what)
     _exit(1);
 }
 
-bool probe_answer(const struct init_config *config, int fd)
+bool probe_answer(const struct init_config *config, const uint8_t **ret_report,
+                  size_t *ret_count)
 {
-    const char kind = PROBE_REPORT;
-    size_t total = 0;
+    struct pack pack = { .bytes = packed, .size = sizeof(packed) };
 
-    if (!write_all(fd, &kind, 1))
-        return false;
     for (size_t i = 0; i < config->question_count; i++) {
-        struct pack pack = { .bytes = packed, .size = sizeof(packed) };
         struct init_answer answer = {
             .question = config->questions[i],
             .count = answer_to(config->questions[i]),
             .text = text,
         };
 
-        total += init_answer_pack(&pack, &answer) ? pack.used : REPORT_BYTES_MAX + 1;
-        if (total > REPORT_BYTES_MAX || !write_all(fd, packed, pack.used))
+        if (!init_answer_pack(&pack, &answer))
             return false;
     }
+    *ret_report = packed;
+    *ret_count = pack.used;
     return true;
 }
 
 _Noreturn void probe_main(const struct walls *walls, const struct init_config *config,
                           int fd)
 {
+    const char kind = PROBE_REPORT;
     const char *failed = walls_lower(walls, NULL, 0);
+    const uint8_t *report;
+    size_t count;
 
     if (!failed)
         failed = walls_close(walls);
     if (failed)
         fail(fd, failed);
     fds_keep(&fd, 1);
-    _exit(probe_answer(config, fd) ? 0 : 1);
+    _exit(probe_answer(config, &report, &count) && write_all(fd, &kind, 1) &&
+                  write_all(fd, report, count)
+              ? 0
+              : 1);
 }

@@ -8,8 +8,10 @@
 #define PROBE_REPORT 'r'
 #define PROBE_FAILED 'f'
 
-/* Answers the questions into `fd`, as a report.  False: it can't, or not so many. */
-bool probe_answer(const struct init_config *config, int fd);
+/* Answers the questions, as a report that stays until the next one.  False: it would be
+ * too long. */
+bool probe_answer(const struct init_config *config, const uint8_t **ret_report,
+                  size_t *ret_count);
 
 /*
  * The life of a process that puts up the walls of a command around itself, answers the

@@ -3,27 +3,28 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fds.h"
 #include "probe.h"
 
 /* This process is behind the walls itself: what it sees is what its commands will. */
-static bool answer_here(struct report *report, const struct init_config *config)
+static void answer_here(struct report *report, const struct init_config *config)
 {
-    report->fd = memfd_create("report", MFD_CLOEXEC);
     report->is_asked = true;
-    report->wait_status = report->fd >= 0 && probe_answer(config, report->fd) ? 0 : 1;
-    return report->fd >= 0 && lseek(report->fd, 0, SEEK_SET) == 0;
+    report->kind = PROBE_REPORT;
+    report->wait_status =
+        probe_answer(config, &report->here, &report->here_count) ? 0 : 1;
 }
 
 bool report_ask(struct report *report, const struct sandbox *sandbox)
 {
     int ends[2];
 
-    if (sandbox->walls.held && sandbox->walls.filter_count == 0)
-        return answer_here(report, &sandbox->config);
+    if (sandbox->walls.held && sandbox->walls.filter_count == 0) {
+        answer_here(report, &sandbox->config);
+        return true;
+    }
     if (pipe2(ends, O_CLOEXEC) < 0)
         return false;
     report->probe = fork();
@@ -35,6 +36,19 @@ bool report_ask(struct report *report, const struct sandbox *sandbox)
     return report->probe > 0 && fd_nonblocking(report->fd);
 }
 
+/* As read() has it. */
+static ssize_t more(struct report *report, void *bytes, size_t size)
+{
+    size_t count = report->here_count < size ? report->here_count : size;
+
+    if (report->fd >= 0)
+        return read(report->fd, bytes, size);
+    memcpy(bytes, report->here, count);
+    report->here += count;
+    report->here_count -= count;
+    return (ssize_t)count;
+}
+
 /* One read; false: no more for now. */
 static bool take_some(struct report *report, struct sandbox *sandbox)
 {
@@ -42,7 +56,7 @@ static bool take_some(struct report *report, struct sandbox *sandbox)
     bool is_kind = report->kind == '\0';
 
     if (is_kind) {
-        count = read(report->fd, &report->kind, 1);
+        count = more(report, &report->kind, 1);
     } else {
         if (report->used == sizeof(report->bytes) && report->kind == PROBE_REPORT) {
             if (!outbox_takes_data(&sandbox->out))
@@ -50,13 +64,14 @@ static bool take_some(struct report *report, struct sandbox *sandbox)
             outbox_add(&sandbox->out, FRAME_REPORT, 0, NULL, report->bytes, report->used);
             report->used = 0;
         }
-        count = read(report->fd, report->bytes + report->used,
+        count = more(report, report->bytes + report->used,
                      sizeof(report->bytes) - report->used);
     }
     if (count < 0 && errno == EAGAIN)
         return false;
     if (count <= 0) {
         fd_close(&report->fd);
+        report->here = NULL;
         return false;
     }
     if (!is_kind)
@@ -66,9 +81,9 @@ static bool take_some(struct report *report, struct sandbox *sandbox)
 
 const char *report_move(struct report *report, struct sandbox *sandbox)
 {
-    while (report->fd >= 0 && take_some(report, sandbox))
+    while ((report->fd >= 0 || report->here) && take_some(report, sandbox))
         ;
-    if (report->fd >= 0 || report->probe > 0 || report->is_sent)
+    if (report->fd >= 0 || report->here || report->probe > 0 || report->is_sent)
         return NULL;
     if (report->kind == PROBE_FAILED && report->used < sizeof(report->bytes)) {
         report->bytes[report->used] = '\0';

@@ -7,7 +7,9 @@
 struct report {
     pid_t probe; /* 0: not asked yet, or reaped */
     int wait_status;
-    int fd; /* -1: it has said everything */
+    int fd; /* of what it says; -1: it has said everything, or there is no probe and */
+    const uint8_t *here; /* these are still to be said, unless NULL */
+    size_t here_count;
     bool is_asked, is_sent;
     char kind;
     size_t used;

@@ -31,7 +31,7 @@
 
 struct executor {
     struct nacre_executor base;
-    struct nacre_executor_options options;
+    const struct nacre_executor_options *options;
     struct nt_launcher *launcher;
     struct nt_user user;
     bool is_root;
@@ -84,7 +84,7 @@ static void executor_probe(struct nacre_executor *base, uint64_t wanted)
     struct executor *executor = executor_of(base);
 
     if (wanted & NACRE_FEATURE_EGRESS)
-        nt_door_probe(base, executor->options.doors, &executor->probing);
+        nt_door_probe(base, executor->options->doors, &executor->probing);
     if (!(wanted & (NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_CPU_SHARES_LOW |
                     NACRE_FEATURE_CPU_SHARES_ANY)))
         return;
@@ -127,28 +127,30 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
     if (!executor)
         return nacre_fail(err, NACRE_ERR_MEMORY, "executor");
     executor->base.ops = &nacre_process_executor;
-    executor->options = *options;
+    executor->options = options;
     executor->ending = (struct nt_launched){ -1, -1, -1 };
     executor->is_root = geteuid() == 0;
     (void)pthread_mutex_init(&executor->probing, NULL);
     (void)pthread_mutex_init(&executor->groups.opening, NULL);
-    status = pr_probe("/proc", executor->is_root, err);
-    if (status == NACRE_OK)
-        status = nt_user_find(NULL, &executor->user, err);
-    if (status == NACRE_OK)
-        status = check_landlock(options->landlock_min, err);
+    status = nt_user_find(NULL, &executor->user, err);
     if (status == NACRE_OK)
         status = nt_launcher_open(!options->single_run, &executor->launcher, err);
-    if (status != NACRE_OK) {
-        executor_free(&executor->base);
-        return status;
-    }
-    /* That run's record is not begun yet; nothing of a guest's is in these processes. */
-    if (options->single_run)
+    /* Before anything is asked: it has the longest way, and where it can't be made the
+     * probe has the words.  That run's record is not begun yet; nothing of a guest's is in
+     * these processes. */
+    if (status == NACRE_OK && options->single_run)
         nt_launcher_prepare(executor->launcher,
                             &(struct spec_head){ .uid = executor->user.uid,
                                                  .gid = executor->user.gid,
                                                  .hostname = PR_HOSTNAME });
+    if (status == NACRE_OK)
+        status = pr_probe("/proc", executor->is_root, err);
+    if (status == NACRE_OK)
+        status = check_landlock(options->landlock_min, err);
+    if (status != NACRE_OK) {
+        executor_free(&executor->base);
+        return status;
+    }
     executor->base.features =
         NACRE_FEATURE_NATIVE | NACRE_FEATURE_WALL_LIMIT | NACRE_FEATURE_OUTPUT_LIMIT |
         NACRE_FEATURE_OPEN_FILES | NACRE_FEATURE_PROCESSES | NACRE_FEATURE_FS_BENEATH |
@@ -183,7 +185,7 @@ static bool may_linger(const struct sandbox *sandbox)
 {
     const struct executor *executor = sandbox->executor;
 
-    return sandbox->is_empty && executor->options.single_run && !sandbox->masks &&
+    return sandbox->is_empty && executor->options->single_run && !sandbox->masks &&
            executor->ending.pid1_fd < 0;
 }
 
@@ -221,7 +223,7 @@ static enum nacre_status open_mounts(struct sandbox *sandbox,
                                      const struct nacre_plan *plan,
                                      struct nacre_error *err)
 {
-    const struct nacre_executor_options *options = &sandbox->executor->options;
+    const struct nacre_executor_options *options = sandbox->executor->options;
     enum nacre_status status = nacre_mounts_open(plan, options->protected_paths,
                                                  &sandbox->mounts, err);
     bool denies = false;
@@ -417,7 +419,7 @@ static enum nacre_status sandbox_make(struct sandbox *sandbox,
     enum nacre_status status = open_mounts(sandbox, plan, err);
 
     if (status == NACRE_OK)
-        status = nt_door_open(sandbox->executor->options.doors, plan, tool, request,
+        status = nt_door_open(sandbox->executor->options->doors, plan, tool, request,
                               &sandbox->door, err);
     if (status == NACRE_OK)
         status = nt_door_names_make(plan, &sandbox->names, err);

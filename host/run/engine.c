@@ -23,19 +23,12 @@ static const struct nacre_executor_ops *const served[NACRE_SLOT_COUNT] = {
     [NACRE_SLOT_KEEPER_VM] = &nacre_keeper_vm_executor,
 };
 
+/* What the caller says; the places follow when they are known. */
 static struct nacre_executor_options
-executor_options(const struct nacre_engine *engine,
-                 const struct nacre_engine_options *options)
+executor_options(const struct nacre_engine_options *options)
 {
     return (struct nacre_executor_options){
-        .program = options->fork_self ? NULL : engine->places.program,
         .single_run = options->single_run && options->fork_self,
-        .cache_dir = engine->places.cache_dir,
-        .key_dir = engine->places.key_dir,
-        .state_dir = engine->places.state_dir,
-        .host_file = engine->places.host_file,
-        .protected_paths = engine->places.protected_paths,
-        .doors = engine->doors,
         .in_process = options->in_process,
         .landlock_min = options->landlock_min,
         .on_progress = options->on_progress,
@@ -43,19 +36,28 @@ executor_options(const struct nacre_engine *engine,
     };
 }
 
-/* Which engine runs containers, if the operator says so.  Only when one may be needed:
- * whoever runs none is not held up by a file that is broken.  `opening` is held. */
-static enum nacre_status read_host_file(struct nacre_engine *engine,
+static void add_places(struct nacre_engine *engine)
+{
+    struct nacre_executor_options *options = &engine->executor_options;
+    const struct nacre_places *places = &engine->places;
+
+    options->program = engine->forks_self ? NULL : places->program;
+    options->cache_dir = places->cache_dir;
+    options->key_dir = places->key_dir;
+    options->state_dir = places->state_dir;
+    options->host_file = places->host_file;
+    options->protected_paths = places->protected_paths;
+    options->doors = engine->doors;
+}
+
+static enum nacre_status load_host_file(struct nacre_engine *engine,
                                         struct nacre_error *err)
 {
     struct nacre_executor_options *options = &engine->executor_options;
     const char *file = engine->places.host_file;
     struct nacre_host_rules *rules;
-    enum nacre_status status;
+    enum nacre_status status = nacre_host_rules_load(file, &rules, err);
 
-    if (engine->host_rules)
-        return NACRE_OK;
-    status = nacre_host_rules_load(file, &rules, err);
     if (status != NACRE_OK)
         return status;
     if (rules->engine_host &&
@@ -72,6 +74,30 @@ static enum nacre_status read_host_file(struct nacre_engine *engine,
     return NACRE_OK;
 }
 
+/* Which engine runs containers, if the operator says so.  Only when one may be needed:
+ * whoever runs none is not held up by a file that is broken.  Once, as executors that run
+ * already look at it.  `opening` is held. */
+static enum nacre_status read_host_file(struct nacre_engine *engine,
+                                        struct nacre_error *err)
+{
+    if (!engine->host_read)
+        (void)!load_host_file(engine, &engine->host_error);
+    engine->host_read = true;
+    if (engine->host_error.status != NACRE_OK)
+        *err = engine->host_error;
+    return engine->host_error.status;
+}
+
+/* A jail must not be given the way to it; there a broken file names none.  One that is
+ * opened before the places are known gets this after it. */
+static void know_engine(struct nacre_engine *engine)
+{
+    struct nacre_error ignored;
+
+    if (engine->places.host_file)
+        (void)!read_host_file(engine, &ignored);
+}
+
 static bool is_keepers(uint32_t slot)
 {
     return slot == NACRE_SLOT_KEEPER || slot == NACRE_SLOT_KEEPER_VM;
@@ -83,14 +109,12 @@ static enum nacre_status open_locked(struct nacre_engine *engine, uint32_t slot,
 {
     struct nacre_executor *executor = atomic_load(&engine->executors[slot]);
     struct nacre_executor_options options;
-    struct nacre_error ignored;
     enum nacre_status status;
     int cancelled;
 
     if (!executor) {
-        /* A jail must not be given the way to it; there a broken file names none. */
         if (slot == NACRE_LEVEL_PROCESS)
-            (void)!read_host_file(engine, &ignored);
+            know_engine(engine);
         if (slot == NACRE_LEVEL_CONTAINER || slot == NACRE_LEVEL_VM || is_keepers(slot)) {
             status = read_host_file(engine, err);
             if (status != NACRE_OK)
@@ -226,18 +250,36 @@ enum nacre_status nacre_engine_image_build(struct nacre_engine *engine,
 /* Levels wasm and process are made ready while their caller still reads policy and
  * module: a sandbox takes longer to make than its plan.  That one can't be had here is
  * told to who asks for it. */
-static enum nacre_status open_early(struct nacre_engine *engine,
-                                    const struct nacre_engine_options *options,
+static enum nacre_status open_early(struct nacre_engine *engine, enum nacre_level level,
                                     struct nacre_error *err)
 {
     struct nacre_executor *executor;
-    enum nacre_status status = NACRE_OK;
+    enum nacre_status status = nacre_engine_ready(engine, level, &executor, err);
 
-    if (!options->commands_only)
-        status = nacre_engine_ready(engine, NACRE_LEVEL_WASM, &executor, err);
-    else if (options->process_early)
-        status = nacre_engine_ready(engine, NACRE_LEVEL_PROCESS, &executor, err);
     return status == NACRE_ERR_UNAVAILABLE ? NACRE_OK : status;
+}
+
+/* All that an engine has but executors and the log. */
+static enum nacre_status furnish(struct nacre_engine *engine,
+                                 const struct nacre_engine_options *options,
+                                 struct nacre_error *err)
+{
+    enum nacre_status status = nacre_places_find(options, &engine->places, err);
+
+    if (status == NACRE_OK)
+        status = nacre_random(engine->run_prefix, sizeof(engine->run_prefix), err);
+    if (status == NACRE_OK)
+        status = nacre_plans_new(&engine->plans, err);
+    if (status == NACRE_OK)
+        status = session_privates_new(&engine->privates, err);
+    if (status == NACRE_OK)
+        status = nacre_doors_new(
+            &(struct nacre_doors_options){ .program = engine->places.program,
+                                           .state_dir = engine->places.state_dir },
+            &engine->doors, err);
+    if (status == NACRE_OK)
+        add_places(engine);
+    return status;
 }
 
 enum nacre_status nacre_engine_audit(struct nacre_engine *engine, struct nacre_error *err)
@@ -278,34 +320,27 @@ enum nacre_status nacre_engine_open(const struct nacre_engine_options *options,
     static const struct nacre_engine_options defaults;
     NACRE_AUTO(nacre_engine_guard)
     struct nacre_engine *engine = calloc(1, sizeof(*engine));
-    enum nacre_status status;
+    enum nacre_status status = NACRE_OK;
 
     if (!engine)
         return nacre_fail(err, NACRE_ERR_MEMORY, "engine");
     if (!options)
         options = &defaults;
     (void)pthread_mutex_init(&engine->opening, NULL);
-    status = nacre_places_find(options, &engine->places, err);
+    engine->own_boxes = options->own_boxes;
+    engine->forks_self = options->fork_self;
+    engine->on_notice = options->on_notice;
+    engine->notice_data = options->callback_data;
+    engine->executor_options = executor_options(options);
+    /* Before all else that takes time: their way to being ready is the longest. */
+    if (options->commands_only && options->process_early)
+        status = open_early(engine, NACRE_LEVEL_PROCESS, err);
     if (status == NACRE_OK)
-        status = nacre_random(engine->run_prefix, sizeof(engine->run_prefix), err);
-    if (status == NACRE_OK)
-        status = nacre_plans_new(&engine->plans, err);
-    if (status == NACRE_OK)
-        status = session_privates_new(&engine->privates, err);
-    if (status == NACRE_OK)
-        status = nacre_doors_new(
-            &(struct nacre_doors_options){ .program = engine->places.program,
-                                           .state_dir = engine->places.state_dir },
-            &engine->doors, err);
-    /* Before all else that takes time: its way to being ready is the longest. */
-    if (status == NACRE_OK) {
-        engine->own_boxes = options->own_boxes;
-        engine->forks_self = options->fork_self;
-        engine->on_notice = options->on_notice;
-        engine->notice_data = options->callback_data;
-        engine->executor_options = executor_options(engine, options);
-        status = open_early(engine, options, err);
-    }
+        status = furnish(engine, options, err);
+    if (status == NACRE_OK && !options->commands_only)
+        status = open_early(engine, NACRE_LEVEL_WASM, err);
+    if (status == NACRE_OK && atomic_load(&engine->executors[NACRE_LEVEL_PROCESS]))
+        know_engine(engine);
     engine->audit_waits = !options->audit_off;
     if (status == NACRE_OK && !(options->single_run && options->commands_only))
         status = nacre_engine_audit(engine, err);
