@@ -81,11 +81,11 @@ static enum nacre_status read_host_file(struct nacre_engine *engine,
                                         struct nacre_error *err)
 {
     if (!engine->host_read)
-        (void)!load_host_file(engine, &engine->host_error);
+        engine->host_status = load_host_file(engine, &engine->host_error);
     engine->host_read = true;
-    if (engine->host_error.status != NACRE_OK)
+    if (engine->host_status != NACRE_OK)
         *err = engine->host_error;
-    return engine->host_error.status;
+    return engine->host_status;
 }
 
 /* A jail must not be given the way to it; there a broken file names none.  One that is

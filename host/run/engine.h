@@ -24,9 +24,10 @@ struct nacre_engine {
     pthread_mutex_t opening;
     /* Opened at first use; one that is there stays. */
     struct nacre_executor *_Atomic executors[NACRE_SLOT_COUNT];
-    struct nacre_host_rules *host_rules; /* NULL until a container may be needed, or */
-    struct nacre_error host_error;       /* that they can't be had */
-    bool host_read;                      /* one of the two is settled */
+    bool host_read;                      /* host.yaml, when a container may be needed: */
+    enum nacre_status host_status;       /* whether it could be, */
+    struct nacre_error host_error;       /* why not, */
+    struct nacre_host_rules *host_rules; /* or what it says; else NULL */
     char *engine_origin;                 /* "FILE:LINE:COLUMN" in it; or NULL */
     bool own_boxes, forks_self;
     _Atomic int cancelled; /* the signal, for executors that are opened after it */
