@@ -353,6 +353,22 @@ static void each_call_ends_when_the_run_is_cancelled(void **state)
     jail.request.cancelled = NULL;
 }
 
+static void the_search_for_an_engine_ends_when_cancelled(void **state)
+{
+    uint64_t from = nacre_clock_ns();
+    pthread_t canceller;
+
+    (void)state;
+    whole[0] = (struct fake_rule)HANG("GET", "/version");
+    start(whole);
+    assert_int_equal(jail_open(&jail), NACRE_OK);
+    assert_int_equal(pthread_create(&canceller, NULL, cancel_all, NULL), 0);
+    jail.ops->probe(jail.executor, 0);
+    (void)pthread_join(canceller, NULL);
+    assert_true(nacre_clock_ns() - from < AT_ONCE_NS);
+    assert_int_equal(atomic_load(&jail.executor->features), 0);
+}
+
 /* One that makes the sandbox of a scope, and never gets an answer. */
 static void *make_for_ever(void *data)
 {
@@ -526,6 +542,7 @@ int main(void)
         EACH(each_call_that_hangs_is_given_up_and_leaves_nothing),
         EACH(the_policys_time_bounds_each_call),
         EACH(each_call_ends_when_the_run_is_cancelled),
+        EACH(the_search_for_an_engine_ends_when_cancelled),
         EACH(who_waits_for_anothers_sandbox_has_its_own_time_and_cancel),
         EACH(an_engine_on_another_machine_is_told_so),
         EACH(an_engine_of_another_architecture_is_told_so),
