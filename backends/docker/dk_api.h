@@ -7,7 +7,7 @@
  * or hostile: what it answers is bounded in size, in time and in shape, and its words
  * are escaped and cut before they stand in a message.
  *
- * Every call takes `deadline_ns`, a moment of nacre_clock_ns(); one that passes is
+ * Every call takes `wait`; one that is over, by its time or because it was cancelled, is
  * NACRE_ERR_TIMEOUT, and what the engine did of the call is then unknown.  The other
  * failures that a caller can tell apart, unless a call says otherwise:
  *
@@ -32,10 +32,12 @@
 #include "nacre/error.h"
 #include "nacre/own.h"
 #include "nacre/path.h"
+#include "nt_wait.h"
 
-static inline uint64_t dk_within_ms(uint32_t ms)
+/* For a call that nobody cancels. */
+static inline struct nt_wait dk_within_ms(uint32_t ms)
 {
-    return nacre_clock_ns() + ms * NACRE_NS_PER_MS;
+    return (struct nt_wait){ .deadline_ns = nacre_clock_ns() + ms * NACRE_NS_PER_MS };
 }
 
 static inline void dk_json_guard(json_t **owned)
@@ -123,7 +125,7 @@ struct dk_engine {
  * Podman is refused by name.  The endpoint is copied.
  */
 NACRE_MUST_CHECK enum nacre_status dk_client_open(const struct dk_endpoint *endpoint,
-                                                  uint64_t deadline_ns,
+                                                  struct nt_wait wait,
                                                   struct dk_client **ret_client,
                                                   struct nacre_error *err);
 /* Accepts NULL.  No call may be under way; streams of it may live on. */
@@ -134,7 +136,7 @@ const struct dk_engine *dk_client_engine(const struct dk_client *client);
 const struct dk_endpoint *dk_client_endpoint(const struct dk_client *client);
 
 /* GET /info as it is: an object. */
-NACRE_MUST_CHECK enum nacre_status dk_info(struct dk_client *client, uint64_t deadline_ns,
+NACRE_MUST_CHECK enum nacre_status dk_info(struct dk_client *client, struct nt_wait wait,
                                            json_t **ret_info, struct nacre_error *err);
 
 /* ---- containers ---- */
@@ -156,20 +158,20 @@ struct dk_created {
  */
 NACRE_MUST_CHECK enum nacre_status
 dk_container_create(struct dk_client *client, const char *name, const json_t *body,
-                    uint64_t deadline_ns, struct dk_created *ret_created,
+                    struct nt_wait wait, struct dk_created *ret_created,
                     struct nacre_error *err);
 
 /* GET /containers/ID/json: an object, whose Id is 64 hex digits. */
 NACRE_MUST_CHECK enum nacre_status dk_container_inspect(struct dk_client *client,
                                                         const char *container,
-                                                        uint64_t deadline_ns,
+                                                        struct nt_wait wait,
                                                         json_t **ret_container,
                                                         struct nacre_error *err);
 
 /* One that runs already is no failure. */
 NACRE_MUST_CHECK enum nacre_status dk_container_start(struct dk_client *client,
                                                       const char *container,
-                                                      uint64_t deadline_ns,
+                                                      struct nt_wait wait,
                                                       struct nacre_error *err);
 
 /*
@@ -179,13 +181,13 @@ NACRE_MUST_CHECK enum nacre_status dk_container_start(struct dk_client *client,
 NACRE_MUST_CHECK enum nacre_status dk_container_kill(struct dk_client *client,
                                                      const char *container,
                                                      const char *signal,
-                                                     uint64_t deadline_ns,
+                                                     struct nt_wait wait,
                                                      struct nacre_error *err);
 
 /* From now on no process in it can make another. */
 NACRE_MUST_CHECK enum nacre_status dk_container_stop_forks(struct dk_client *client,
                                                            const char *container,
-                                                           uint64_t deadline_ns,
+                                                           struct nt_wait wait,
                                                            struct nacre_error *err);
 
 /*
@@ -194,7 +196,7 @@ NACRE_MUST_CHECK enum nacre_status dk_container_stop_forks(struct dk_client *cli
  */
 NACRE_MUST_CHECK enum nacre_status dk_container_remove(struct dk_client *client,
                                                        const char *container,
-                                                       uint64_t deadline_ns,
+                                                       struct nt_wait wait,
                                                        struct nacre_error *err);
 
 /*
@@ -203,14 +205,14 @@ NACRE_MUST_CHECK enum nacre_status dk_container_remove(struct dk_client *client,
  */
 NACRE_MUST_CHECK enum nacre_status dk_container_export(struct dk_client *client,
                                                        const char *container, int fd,
-                                                       uint64_t deadline_ns,
+                                                       struct nt_wait wait,
                                                        struct nacre_error *err);
 
 /* All that carry `label` ("key" or "key=value"), running or not: an array of objects,
  * each with Id (64 hex digits), Labels, State, Created, ... */
 NACRE_MUST_CHECK enum nacre_status dk_container_list(struct dk_client *client,
                                                      const char *label,
-                                                     uint64_t deadline_ns,
+                                                     struct nt_wait wait,
                                                      json_t **ret_list,
                                                      struct nacre_error *err);
 
@@ -218,7 +220,7 @@ NACRE_MUST_CHECK enum nacre_status dk_container_list(struct dk_client *client,
  * gone; `since_s` is a time before its start, in seconds since 1970. */
 NACRE_MUST_CHECK enum nacre_status dk_container_ran_out(struct dk_client *client,
                                                         const char *id, uint64_t since_s,
-                                                        uint64_t deadline_ns,
+                                                        struct nt_wait wait,
                                                         bool *ret_ran_out,
                                                         struct nacre_error *err);
 
@@ -237,7 +239,7 @@ struct dk_progress {
 /* An object, whose Id is a DK_IMAGE_ID. */
 NACRE_MUST_CHECK enum nacre_status dk_image_inspect(struct dk_client *client,
                                                     const char *image,
-                                                    uint64_t deadline_ns,
+                                                    struct nt_wait wait,
                                                     json_t **ret_image,
                                                     struct nacre_error *err);
 
@@ -248,30 +250,30 @@ NACRE_MUST_CHECK enum nacre_status dk_image_inspect(struct dk_client *client,
  */
 NACRE_MUST_CHECK enum nacre_status
 dk_image_import(struct dk_client *client, const char *repository, const char *tag,
-                const char *const *changes, int tar_fd, uint64_t deadline_ns,
+                const char *const *changes, int tar_fd, struct nt_wait wait,
                 char ret_id[DK_IMAGE_ID], struct nacre_error *err);
 
 /* From a tar with a Dockerfile in it.  `progress` may be NULL. */
 NACRE_MUST_CHECK enum nacre_status
 dk_image_build(struct dk_client *client, const char *reference, int tar_fd,
-               const struct dk_progress *progress, uint64_t deadline_ns,
+               const struct dk_progress *progress, struct nt_wait wait,
                char ret_id[DK_IMAGE_ID], struct nacre_error *err);
 
 NACRE_MUST_CHECK enum nacre_status
 dk_image_tag(struct dk_client *client, const char *image, const char *repository,
-             const char *tag, uint64_t deadline_ns, struct nacre_error *err);
+             const char *tag, struct nt_wait wait, struct nacre_error *err);
 
 /* The name; the image too when it was its last.  One that is gone is no failure. */
 NACRE_MUST_CHECK enum nacre_status dk_image_remove(struct dk_client *client,
                                                    const char *image,
-                                                   uint64_t deadline_ns,
+                                                   struct nt_wait wait,
                                                    struct nacre_error *err);
 
 /* A container's root as an image, as it is now: nothing in it may write meanwhile.
  * `config` replaces its configuration; NULL keeps it. */
 NACRE_MUST_CHECK enum nacre_status
 dk_commit(struct dk_client *client, const char *container, const char *repository,
-          const char *tag, const json_t *config, uint64_t deadline_ns,
+          const char *tag, const json_t *config, struct nt_wait wait,
           char ret_id[DK_IMAGE_ID], struct nacre_error *err);
 
 /* ---- the stream of a container or of an exec ---- */
@@ -287,7 +289,7 @@ struct dk_stream;
 
 /* One that was opened with a terminal has no frames and is not for this. */
 NACRE_MUST_CHECK enum nacre_status dk_attach(struct dk_client *client,
-                                             const char *container, uint64_t deadline_ns,
+                                             const char *container, struct nt_wait wait,
                                              struct dk_stream **ret_stream,
                                              struct nacre_error *err);
 

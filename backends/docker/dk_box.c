@@ -28,9 +28,16 @@
 #define COMMANDS_MAX 64
 #define NAME_TRIES 3
 
-static uint64_t within(const struct dk_box *box, uint32_t ms)
+static struct nt_wait within(const struct dk_box *box, const struct dk_caller *caller,
+                             uint32_t ms)
 {
-    return dk_site_within(box->parts.site, ms);
+    return dk_site_within(box->parts.site, caller, ms);
+}
+
+/* To take it away, whatever becomes of the run. */
+static struct nt_wait surely(const struct dk_box *box, uint32_t ms)
+{
+    return dk_site_surely(box->parts.site, ms);
 }
 
 /* ---- making it ---- */
@@ -63,22 +70,22 @@ static const struct nt_stream_ops stream_ops = {
 };
 
 /* Attached before the start, so that nothing that init says is missed. */
-static enum nacre_status start(struct dk_box *box, struct nt_stream *ret_stream,
-                               struct nacre_error *err)
+static enum nacre_status start(struct dk_box *box, const struct dk_caller *caller,
+                               struct nt_stream *ret_stream, struct nacre_error *err)
 {
     struct dk_client *client = box->parts.site->client;
     uint32_t within_ms = dk_box_is_gvisor(box) ? GVISOR_START_MS : START_MS;
     struct dk_stream *stream = NULL;
-    enum nacre_status status = dk_attach(client, box->id, within(box, START_MS), &stream,
-                                         err);
+    enum nacre_status status = dk_attach(client, box->id, within(box, caller, START_MS),
+                                         &stream, err);
 
     if (status != NACRE_OK)
         return status;
     box->started_s = nacre_clock_wall_ms() / 1000;
-    status = dk_container_start(client, box->id, within(box, within_ms), err);
+    status = dk_container_start(client, box->id, within(box, caller, within_ms), err);
     if (status == NACRE_OK && dk_box_is_gvisor(box))
         status = dk_group_open(client, box->id, box->parts.site->is_cgroup2,
-                               within(box, LOOK_MS), &box->group, err);
+                               within(box, caller, LOOK_MS), &box->group, err);
     if (status != NACRE_OK) {
         dk_stream_free(stream);
         return status;
@@ -99,12 +106,13 @@ static enum nacre_status create_named(struct dk_box *box, const json_t *body,
 
     for (int i = 0;; i++) {
         status = dk_container_create(site->client, box->name, body,
-                                     within(box, CREATE_MS), ret_created, err);
+                                     within(box, &asked->caller, CREATE_MS), ret_created,
+                                     err);
         if (status != NACRE_ERR_USAGE || !asked->name || i == NAME_TRIES)
             return status;
         status = dk_owner_clear_name(site->owner, site->client, box->name,
                                      asked->scope_key ? asked->scope_key : "",
-                                     within(box, END_MS), err);
+                                     within(box, &asked->caller, END_MS), err);
         if (status != NACRE_OK)
             return status;
     }
@@ -130,11 +138,11 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
     /* Then it may be there all the same; what can't be removed now is found by its
      * labels later. */
     if ((status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) && !asked->name)
-        (void)!dk_container_remove(client, box->name, within(box, END_MS), &ignored);
+        (void)!dk_container_remove(client, box->name, surely(box, END_MS), &ignored);
     else if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) /* or be another's */
         (void)!dk_owner_clear_name(box->parts.site->owner, client, box->name,
                                    asked->scope_key ? asked->scope_key : "",
-                                   within(box, END_MS), &ignored);
+                                   surely(box, END_MS), &ignored);
     if (status != NACRE_OK && strstr(err->text, "bind source path does not exist")) {
         if (names_ours(box->parts.site, err->text))
             atomic_store(&box->parts.site->is_far, true);
@@ -147,7 +155,8 @@ static enum nacre_status create(struct dk_box *box, const json_t *body,
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine can't make the container as planned: %.400s",
                           created.warnings);
-    status = dk_container_inspect(client, box->id, within(box, LOOK_MS), &inspect, err);
+    status = dk_container_inspect(client, box->id, within(box, &asked->caller, LOOK_MS),
+                                  &inspect, err);
     return status == NACRE_OK ? dk_readback(body, inspect, err) : status;
 }
 
@@ -215,7 +224,7 @@ static enum nacre_status tell(const struct dk_parts *parts, const struct dk_repo
     told->config = (struct init_config){
         .beat_ms_max = BEAT_MS_MAX,
         .once = once,
-        .commands_max = gvisor || once ? 1 : COMMANDS_MAX, /* see take_turn() */
+        .commands_max = gvisor || once ? 1 : COMMANDS_MAX, /* see run() in dk_box_run.c */
         .capabilities_kept = dk_parts_capabilities(parts),
         .weighed_apart = dk_site_says(parts->site, "CPUShares"),
         .landlock_none = true,
@@ -251,7 +260,7 @@ static enum nacre_status boot_words(const struct dk_box *box,
 }
 
 /* The machine in the container that is there: its own init, its own report. */
-static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
+static enum nacre_status boot(struct dk_box *box, const struct dk_caller *caller,
                               struct nacre_error *err)
 {
     const struct dk_parts *inside = box->parts.inside;
@@ -260,8 +269,10 @@ static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
     NACRE_AUTO(dk_machine_order_clear) struct dk_machine_order machine = { 0 };
     NACRE_AUTO(dk_machine_words_clear) struct dk_machine_words words = { 0 };
     struct dk_vm_order order = { .around = box->box, .machine = &machine.machine,
-                                 .config = &told.config, .cancelled = cancelled };
+                                 .config = &told.config };
     enum nacre_status status = dk_report_make(inside, &report, err);
+    struct dk_caller paused;
+    uint64_t since_ns;
 
     if (status == NACRE_OK)
         status = tell(inside, &report, &told, err);
@@ -272,8 +283,10 @@ static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
     if (status != NACRE_OK)
         return status;
     order.words = (const char *const *)words.items;
-    order.deadline_ns = within(box, BOOT_MS);
+    paused = dk_caller_pause(caller, &since_ns);
+    order.wait = within(box, &paused, BOOT_MS);
     status = dk_vm_open(&order, &box->vm, err);
+    dk_caller_resume(caller, since_ns);
     return status == NACRE_OK
                ? dk_report_judge(&report, inside, dk_vm_box(box->vm), NULL, err)
                : nacre_fail_context(err, "the machine does not come up");
@@ -288,14 +301,15 @@ static bool may_strike(const struct dk_box *box)
 
 /* When a cover falls off there is no time to ask the engine who is to be killed.  Without
  * it init is asked to. */
-static void prepare_end(struct dk_box *box)
+static void prepare_end(struct dk_box *box, const struct dk_caller *caller)
 {
     const struct dk_site *site = box->parts.site;
     struct nacre_error ignored;
 
     if (!may_strike(box) || nt_masks_fd(box->parts.binds.masks) <= 0 ||
-        dk_group_open(site->client, box->id, site->is_cgroup2, within(box, LOOK_MS),
-                      &box->end_group, &ignored) != NACRE_OK ||
+        dk_group_open(site->client, box->id, site->is_cgroup2,
+                      within(box, caller, LOOK_MS), &box->end_group,
+                      &ignored) != NACRE_OK ||
         dk_group_may_kill(box->end_group))
         return;
     dk_group_free(box->end_group);
@@ -303,7 +317,7 @@ static void prepare_end(struct dk_box *box)
 }
 
 /* *ret_again: what init said about the image asks for another container. */
-static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
+static enum nacre_status meet(struct dk_box *box, const struct dk_caller *caller,
                               bool *ret_again, struct nacre_error *err)
 {
     NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
@@ -314,9 +328,9 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
     if (status == NACRE_OK)
         status = tell(&box->parts, &report, &told, err);
     if (status == NACRE_OK)
-        status = start(box, &stream, err);
+        status = start(box, caller, &stream, err);
     if (status == NACRE_OK)
-        status = nt_box_open(&stream, &told.config, within(box, REPORT_MS), cancelled,
+        status = nt_box_open(&stream, &told.config, within(box, caller, REPORT_MS),
                              &box->box, err);
     if (status != NACRE_OK && dk_box_is_gvisor(box))
         status = dk_gvisor_give_up(box->parts.site->client, box->id, box->started_s,
@@ -326,9 +340,9 @@ static enum nacre_status meet(struct dk_box *box, const _Atomic int *cancelled,
     if (status == NACRE_OK)
         status = dk_report_learn(&box->parts, box->box, ret_again, err);
     if (status == NACRE_OK)
-        prepare_end(box);
+        prepare_end(box, caller);
     if (status == NACRE_OK && box->parts.inside)
-        status = boot(box, cancelled, err);
+        status = boot(box, caller, err);
     return status;
 }
 
@@ -376,7 +390,7 @@ static enum nacre_status make(struct dk_box *box, const struct dk_box_order *ask
     else
         dk_owner_name(box->parts.site->owner, box->name);
     status = create(box, body, asked, err);
-    return status == NACRE_OK ? meet(box, asked->caller.cancelled, ret_again, err) : status;
+    return status == NACRE_OK ? meet(box, &asked->caller, ret_again, err) : status;
 }
 
 /* If it fails, the engine does it. */
@@ -384,17 +398,17 @@ static void strike(const struct dk_box *box)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = NULL;
     const struct dk_site *site = box->parts.site;
-    uint64_t deadline_ns = within(box, STRIKE_MS);
+    const struct nt_wait wait = surely(box, STRIKE_MS);
     struct nacre_error ignored;
 
     if (!may_strike(box) ||
-        dk_group_open(site->client, box->id, site->is_cgroup2, deadline_ns, &group,
+        dk_group_open(site->client, box->id, site->is_cgroup2, wait, &group,
                       &ignored) != NACRE_OK || !dk_group_may_kill(group))
         return;
     /* A bomb fills up what is killed of it as fast as it is. */
     if (!dk_group_stop_forks(group))
-        (void)!dk_container_stop_forks(site->client, box->id, deadline_ns, &ignored);
-    (void)dk_group_kill(group, box->id, deadline_ns);
+        (void)!dk_container_stop_forks(site->client, box->id, wait, &ignored);
+    (void)dk_group_kill(group, box->id, wait);
 }
 
 /* The channels first, then the container: a stream that nobody reads blocks the engine. */
@@ -413,7 +427,7 @@ static void end(struct dk_box *box)
     if (resists)
         strike(box);
     if (box->id[0]) /* what can't be removed now is found by its labels later */
-        (void)!dk_container_remove(box->parts.site->client, box->id, within(box, END_MS),
+        (void)!dk_container_remove(box->parts.site->client, box->id, surely(box, END_MS),
                                    &ignored);
     box->id[0] = '\0';
 }
@@ -434,7 +448,7 @@ static enum nacre_status try(struct dk_site *site, const struct dk_box_order *or
         status = make(box, order, &again, err);
     if (status == NACRE_OK && again) {
         end(box);
-        status = dk_parts_rebind(&box->parts, err);
+        status = dk_parts_rebind(&box->parts, &order->caller, err);
         if (status == NACRE_OK)
             status = make(box, order, &again, err);
         if (status == NACRE_OK && again)
@@ -545,7 +559,7 @@ void dk_box_kill(struct dk_box *box)
     strike(box);
     /* If that fails, its commands end by their own deadlines. */
     (void)!dk_container_kill(box->parts.site->client, box->id, "KILL",
-                             within(box, END_MS), &ignored);
+                             surely(box, END_MS), &ignored);
 }
 
 struct nt_box *dk_box_channel(struct dk_box *box)

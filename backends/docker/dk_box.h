@@ -55,12 +55,12 @@ const char *dk_box_id(const struct dk_box *box);
 const char *dk_box_name(const struct dk_box *box);
 const struct nacre_digest *dk_box_made_of(const struct dk_box *box);
 
-/* As nt_box_run(); from several threads. */
+/* As nt_box_run(), with the time that the caller has left; from several threads. */
 NACRE_MUST_CHECK enum nacre_status dk_box_run(struct dk_box *box,
                                               const struct nacre_plan *plan,
                                               const struct nacre_tool *tool,
                                               const struct nacre_request *request,
-                                              const _Atomic int *cancelled,
+                                              const struct dk_caller *caller,
                                               struct nacre_result *result,
                                               struct nacre_error *err);
 

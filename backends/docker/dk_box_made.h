@@ -22,7 +22,7 @@ struct dk_box {
                                    nacre may do so; else NULL */
     uint64_t started_s;     /* since 1970 */
     _Atomic bool ended;     /* by dk_box_kill() */
-    pthread_mutex_t turn; /* of commands that can't run at once: see take_turn() */
+    pthread_mutex_t turn; /* of commands that can't run at once: see run() */
 };
 
 static inline bool dk_box_is_gvisor(const struct dk_box *box)

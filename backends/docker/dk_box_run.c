@@ -9,6 +9,7 @@
 #include "dk_box_made.h"
 #include "dk_gvisor.h"
 #include "dk_machine.h"
+#include "dk_thread.h"
 #include "nt_door.h"
 #include "nt_start.h"
 
@@ -17,7 +18,6 @@
  * long again, where thousands want the processor. */
 #define GRACE_MS 800
 #define HALT_MS 1000
-#define TURN_NS (100 * NACRE_NS_PER_MS) /* how long a wait goes without a look around */
 
 static bool is_mounted(const struct nacre_plan *plan, const char *guest)
 {
@@ -53,53 +53,16 @@ static enum nacre_status words_of(const struct nacre_plan *plan,
     return nt_words_make(tool, request, defaults, ret_words, err);
 }
 
-/*
- * Whose a connection is can't be told where two commands run in one network: what one may
- * send is a matter of its own secrets, and what it sent is told with its own result.  So
- * those with a door, or that are dialled, run by turns; *wall_ms is less by the wait.
- * False: it never came.
- * In gVisor all do: what one leaves behind could not be told from another's.
- */
-static bool take_turn(struct dk_box *box, const struct nacre_request *request,
-                      const _Atomic int *cancelled, uint64_t *wall_ms)
-{
-    uint64_t start = nacre_clock_ns(), until = start + *wall_ms * NACRE_NS_PER_MS;
-    uint64_t waited_ms;
-
-    for (;;) {
-        uint64_t now = nacre_clock_ns();
-        uint64_t next = now + TURN_NS < until ? now + TURN_NS : until;
-        const struct timespec slice = { .tv_sec = (time_t)(next / NACRE_NS_PER_S),
-                                        .tv_nsec = (long)(next % NACRE_NS_PER_S) };
-
-        if (now >= until || atomic_load(cancelled) ||
-            (request->cancelled && atomic_load(request->cancelled)))
-            return false;
-        if (pthread_mutex_clocklock(&box->turn, CLOCK_MONOTONIC, &slice) == 0)
-            break;
-    }
-    waited_ms = (nacre_clock_ns() - start) / NACRE_NS_PER_MS;
-    if (waited_ms >= *wall_ms) {
-        (void)pthread_mutex_unlock(&box->turn);
-        return false;
-    }
-    *wall_ms -= waited_ms;
-    return true;
-}
-
 /* It has not run at all. */
-static void missed_turn(const struct nacre_request *request, const _Atomic int *cancelled,
-                        struct nacre_result *result)
+static void missed(const struct nt_wait *wait, const char *when,
+                   struct nacre_result *result)
 {
-    int number = atomic_load(cancelled);
+    int number = nt_cancelled_by(wait->cancelled, wait->run_cancelled);
 
-    if (number == 0 && request->cancelled)
-        number = atomic_load(request->cancelled);
     result->outcome = number ? NACRE_OUTCOME_KILLED : NACRE_OUTCOME_TIMED_OUT;
     result->signal = number;
-    (void)snprintf(result->reason, sizeof(result->reason),
-                   "%s while another command of this sandbox had its turn",
-                   number ? "cancelled" : "its time ran out");
+    (void)snprintf(result->reason, sizeof(result->reason), "%s%s",
+                   number ? "cancelled" : "its time ran out", when);
 }
 
 /* Over its memory gVisor ends as a whole, and the channel breaks; or the kernel takes one
@@ -166,31 +129,53 @@ static enum nacre_status judge_machine(const struct dk_box *box, enum nacre_stat
     return NACRE_OK;
 }
 
-/* `door` is closed where the plan lets nothing out. */
-static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
-                             const struct nacre_request *request, struct nt_door *door,
-                             struct nt_command *command, struct nacre_result *result,
-                             struct nacre_error *err)
+static enum nacre_status run_now(struct dk_box *box, struct nt_door *door,
+                                 struct nt_command *command, bool by_turns,
+                                 struct nacre_result *result, struct nacre_error *err)
 {
-    enum nacre_status status;
-    uint64_t kills;
+    uint64_t kills = box->group ? dk_group_begin(box->group) : 0;
+    enum nacre_status status =
+        by_turns ? nt_door_run(door, dk_box_commands(box), command, result, result, err)
+                 : nt_box_run(dk_box_commands(box), command, result, err);
 
-    if (!nt_door_is_planned(plan) && !dk_box_is_gvisor(box) && request->dial_fd <= 0) {
-        status = nt_box_run(dk_box_commands(box), command, result, err);
-        status = judge_machine(box, status, result, err);
-        return judge_init(box, status, result);
-    }
-    if (!take_turn(box, request, command->cancelled, &command->start.wall_ms_max)) {
-        missed_turn(request, command->cancelled, result);
-        return NACRE_OK;
-    }
-    kills = box->group ? dk_group_begin(box->group) : 0;
-    status = nt_door_run(door, dk_box_commands(box), command, result, result, err);
     status = judge_machine(box, status, result, err);
     if (box->group)
         status = judge_death(box, kills, status, result);
-    status = judge_init(box, status, result);
-    (void)pthread_mutex_unlock(&box->turn);
+    return judge_init(box, status, result);
+}
+
+/*
+ * `door` is closed where the plan lets nothing out.
+ *
+ * Whose a connection is can't be told where two commands run in one network: what one may
+ * send is a matter of its own secrets, and what it sent is told with its own result.  So
+ * those with a door, or that are dialled, run by turns.  In gVisor all do: what one leaves
+ * behind could not be told from another's.
+ */
+static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
+                             const struct dk_caller *caller, struct nt_door *door,
+                             struct nt_command *command, struct nacre_result *result,
+                             struct nacre_error *err)
+{
+    const struct nt_wait wait = dk_caller_wait(caller);
+    bool by_turns = nt_door_is_planned(plan) || dk_box_is_gvisor(box) ||
+                    command->request->dial_fd > 0;
+    enum nacre_status status = NACRE_OK;
+    uint64_t now;
+
+    if (by_turns && !dk_thread_lock(&box->turn, &wait)) {
+        missed(&wait, " while another command of this sandbox had its turn", result);
+        return NACRE_OK;
+    }
+    now = nacre_clock_ns();
+    if (now < wait.deadline_ns) {
+        command->start.wall_ms_max = (wait.deadline_ns - now) / NACRE_NS_PER_MS + 1;
+        status = run_now(box, door, command, by_turns, result, err);
+    } else {
+        missed(&wait, " before it began", result);
+    }
+    if (by_turns)
+        (void)pthread_mutex_unlock(&box->turn);
     return status;
 }
 
@@ -220,21 +205,20 @@ static void halt(void *data)
 enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
                              const struct nacre_tool *tool,
                              const struct nacre_request *request,
-                             const _Atomic int *cancelled, struct nacre_result *result,
+                             const struct dk_caller *caller, struct nacre_result *result,
                              struct nacre_error *err)
 {
     NACRE_AUTO(nt_words_clear) struct nt_words words = { 0 };
     NACRE_AUTO(nt_door_close) struct nt_door door = { 0 };
     struct nt_command command = {
         .start = { .directory = plan->directory ? plan->directory : "/",
-                   .wall_ms_max = plan->limits.wall_ms_max,
                    .open_files_max = plan->limits.open_files_max,
                    .processes_max =
                        dk_box_is_gvisor(box) ? plan->limits.processes_max : 0 },
         .grace_ms = box->parts.kernel == DK_KERNEL_HOSTS && !box->vm ? GRACE_MS : 0,
         .output_bytes_max = plan->limits.output_bytes_max,
         .request = request,
-        .cancelled = cancelled,
+        .cancelled = caller->cancelled,
         .disturbed = is_disturbed,
         .disturbed_fd = nt_masks_fd(box->parts.binds.masks),
         .disturbed_data = box,
@@ -249,5 +233,5 @@ enum nacre_status dk_box_run(struct dk_box *box, const struct nacre_plan *plan,
         return status;
     command.start.arguments = words.arguments;
     command.start.environment = words.environment;
-    return run(box, plan, request, &door, &command, result, err);
+    return run(box, plan, caller, &door, &command, result, err);
 }

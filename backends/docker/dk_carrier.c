@@ -30,6 +30,7 @@
 
 struct carrier {
     struct dk_client *client;
+    struct dk_caller caller;
     char *tar;
     size_t size;
     char layer[NACRE_HEX];
@@ -42,6 +43,7 @@ static void carrier_clear(struct carrier *carrier)
 }
 
 static enum nacre_status carrier_init(struct carrier *carrier, struct dk_client *client,
+                                      const struct dk_caller *caller,
                                       struct nacre_error *err)
 {
     size_t room = dk_tar_room(nacre_init_image_size);
@@ -50,6 +52,7 @@ static enum nacre_status carrier_init(struct carrier *carrier, struct dk_client 
 
     *carrier = (struct carrier){
         .client = client,
+        .caller = *caller,
         .size = 3 * DK_TAR_BLOCK + room + DK_TAR_END,
     };
     carrier->tar = calloc(1, carrier->size);
@@ -77,8 +80,9 @@ static enum nacre_status check_image(const struct carrier *carrier, const char *
                                      char ret_id[DK_IMAGE_ID], struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *found = NULL;
-    enum nacre_status status = dk_image_inspect(carrier->client, image,
-                                                dk_within_ms(LOOK_MS), &found, err);
+    enum nacre_status status =
+        dk_image_inspect(carrier->client, image,
+                         dk_caller_within(&carrier->caller, LOOK_MS), &found, err);
     const json_t *layers =
         json_object_get(json_object_get(found, "RootFS"), "Layers");
     const char *layer = json_string_value(json_array_get(layers, 0));
@@ -109,7 +113,7 @@ static enum nacre_status import(const struct carrier *carrier, char ret_id[DK_IM
         lseek(fd, 0, SEEK_SET) != 0)
         return nacre_fail(err, NACRE_ERR_IO, "can't make an image of nacre's init");
     status = dk_image_import(carrier->client, REPOSITORY, carrier->tag, changes, fd,
-                             dk_within_ms(MAKE_MS), id, err);
+                             dk_caller_within(&carrier->caller, MAKE_MS), id, err);
     return status == NACRE_OK ? check_image(carrier, id, ret_id, err) : status;
 }
 
@@ -137,8 +141,9 @@ static enum nacre_status look(const struct carrier *carrier,
                               struct dk_carried *ret_carried, struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *found = NULL;
-    enum nacre_status status = dk_container_inspect(
-        carrier->client, carrier->name, dk_within_ms(LOOK_MS), &found, err);
+    enum nacre_status status =
+        dk_container_inspect(carrier->client, carrier->name,
+                             dk_caller_within(&carrier->caller, LOOK_MS), &found, err);
     const char *state = json_string_value(
         json_object_get(json_object_get(found, "State"), "Status"));
     const char *image = json_string_value(json_object_get(found, "Image"));
@@ -148,8 +153,12 @@ static enum nacre_status look(const struct carrier *carrier,
     if (status != NACRE_OK)
         return status;
     /* Whoever started it may have written to what it carries. */
-    if (!state || strcmp(state, "created") != 0 || !init || !cover || !image ||
-        check_image(carrier, image, id, err) != NACRE_OK)
+    status = state && strcmp(state, "created") == 0 && init && cover && image
+                 ? check_image(carrier, image, id, err)
+                 : NACRE_ERR_NOT_FOUND;
+    if (status == NACRE_ERR_TIMEOUT)
+        return status;
+    if (status != NACRE_OK)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "the engine's container %s, which should carry nacre's init, is "
                           "not as nacre makes it: remove it", carrier->name);
@@ -180,7 +189,8 @@ static enum nacre_status make(const struct carrier *carrier, struct nacre_error 
     if (!body)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a carrier of nacre's init");
     return dk_container_create(carrier->client, carrier->name, body,
-                               dk_within_ms(MAKE_MS), &created, err);
+                               dk_caller_within(&carrier->caller, MAKE_MS), &created,
+                               err);
 }
 
 /* Those of other versions, a week after they were made: a version that is still in use
@@ -193,7 +203,8 @@ static void sweep(const struct carrier *carrier)
     const json_t *item;
     size_t i;
 
-    if (dk_container_list(carrier->client, LABEL, dk_within_ms(LOOK_MS), &list,
+    if (dk_container_list(carrier->client, LABEL,
+                          dk_caller_within(&carrier->caller, LOOK_MS), &list,
                           &ignored) != NACRE_OK)
         return;
     json_array_foreach(list, i, item) {
@@ -208,32 +219,48 @@ static void sweep(const struct carrier *carrier)
         (void)snprintf(image, sizeof(image), REPOSITORY ":%.16s", layer);
         if (dk_container_remove(carrier->client,
                                 json_string_value(json_object_get(item, "Id")),
-                                dk_within_ms(LOOK_MS), &ignored) == NACRE_OK)
-            (void)!dk_image_remove(carrier->client, image, dk_within_ms(LOOK_MS),
+                                dk_caller_within(&carrier->caller, LOOK_MS),
+                                &ignored) == NACRE_OK)
+            (void)!dk_image_remove(carrier->client, image,
+                                   dk_caller_within(&carrier->caller, LOOK_MS),
                                    &ignored);
     }
 }
 
+/* Made by us or by another nacre that was first: its name is taken before it is there for
+ * others to see. */
+static enum nacre_status make_and_look(struct carrier *carrier,
+                                       struct dk_carried *ret_carried,
+                                       struct nacre_error *err)
+{
+    const struct timespec pause = { .tv_nsec = PAUSE_MS * NACRE_NS_PER_MS };
+    const struct nt_wait wait = dk_caller_within(&carrier->caller, MAKE_MS);
+    enum nacre_status status = make(carrier, err);
+
+    if (status == NACRE_OK)
+        sweep(carrier);
+    else if (status != NACRE_ERR_USAGE)
+        return nacre_fail_context(err, "nacre's init can't be brought to the engine");
+    while ((status = look(carrier, ret_carried, err)) == NACRE_ERR_NOT_FOUND &&
+           !nt_wait_is_over(&wait))
+        (void)nanosleep(&pause, NULL);
+    return status;
+}
+
 enum nacre_status dk_carrier_find(struct dk_client *client,
+                                  const struct dk_caller *caller,
                                   struct dk_carried *ret_carried, struct nacre_error *err)
 {
     NACRE_AUTO(carrier_clear) struct carrier carrier = { 0 };
-    const struct timespec pause = { .tv_nsec = PAUSE_MS * NACRE_NS_PER_MS };
-    uint64_t deadline_ns = dk_within_ms(MAKE_MS);
-    enum nacre_status status = carrier_init(&carrier, client, err);
+    enum nacre_status status = carrier_init(&carrier, client, caller, err);
+    uint64_t since_ns;
 
     if (status == NACRE_OK)
         status = look(&carrier, ret_carried, err);
     if (status != NACRE_ERR_NOT_FOUND)
         return status;
-    status = make(&carrier, err);
-    if (status == NACRE_OK)
-        sweep(&carrier);
-    else if (status != NACRE_ERR_USAGE)
-        return nacre_fail_context(err, "nacre's init can't be brought to the engine");
-    /* Its name is taken before it is there for others to see. */
-    while ((status = look(&carrier, ret_carried, err)) == NACRE_ERR_NOT_FOUND &&
-           nacre_clock_ns() < deadline_ns)
-        (void)nanosleep(&pause, NULL);
+    carrier.caller = dk_caller_pause(caller, &since_ns);
+    status = make_and_look(&carrier, ret_carried, err);
+    dk_caller_resume(caller, since_ns);
     return status;
 }

@@ -1,7 +1,7 @@
 #ifndef DK_CARRIER_H
 #define DK_CARRIER_H
 
-#include "dk_api.h"
+#include "dk_caller.h"
 
 /*
  * Init, and the cover of denied names, for an engine that does not see nacre's files: on
@@ -27,8 +27,10 @@ struct dk_carried {
 #define DK_CARRIED_INIT "init"
 
 /* Finds the carrier of this nacre's init, or makes it; one that serves no more is
- * removed then.  NACRE_ERR_UNAVAILABLE: something else has its name. */
+ * removed then.  To make it is not the run's time.  NACRE_ERR_UNAVAILABLE: something else
+ * has its name. */
 NACRE_MUST_CHECK enum nacre_status dk_carrier_find(struct dk_client *client,
+                                                   const struct dk_caller *caller,
                                                    struct dk_carried *ret_carried,
                                                    struct nacre_error *err);
 

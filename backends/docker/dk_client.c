@@ -83,12 +83,12 @@ static enum nacre_status settle_version(struct dk_client *client, const json_t *
     return NACRE_OK;
 }
 
-static enum nacre_status meet(struct dk_client *client, uint64_t deadline_ns,
+static enum nacre_status meet(struct dk_client *client, struct nt_wait wait,
                               struct nacre_error *err)
 {
     const struct dk_request request = { .doing = "asking the engine for its version",
                                         .method = "GET", .path = "/version",
-                                        .deadline_ns = deadline_ns };
+                                        .wait = wait };
     NACRE_AUTO(dk_json_guard) json_t *version = NULL;
     enum nacre_status status = dk_call_json(client, &request, JSON_OBJECT, &version, err);
 
@@ -99,7 +99,7 @@ static enum nacre_status meet(struct dk_client *client, uint64_t deadline_ns,
     return settle_version(client, version, err);
 }
 
-enum nacre_status dk_client_open(const struct dk_endpoint *endpoint, uint64_t deadline_ns,
+enum nacre_status dk_client_open(const struct dk_endpoint *endpoint, struct nt_wait wait,
                                  struct dk_client **ret_client, struct nacre_error *err)
 {
     NACRE_AUTO(dk_client_guard) struct dk_client *client = calloc(1, sizeof(*client));
@@ -117,7 +117,7 @@ enum nacre_status dk_client_open(const struct dk_endpoint *endpoint, uint64_t de
                        endpoint->host, endpoint->port);
     status = dk_curl_load(&client->curl, err);
     if (status == NACRE_OK)
-        status = meet(client, deadline_ns, err);
+        status = meet(client, wait, err);
     if (status == NACRE_OK)
         *ret_client = dk_client_take(&client);
     return status;
@@ -128,17 +128,17 @@ void dk_client_free(struct dk_client *client)
     if (!client)
         return;
     for (size_t i = 0; i < client->idle_count; i++)
-        client->curl->easy_cleanup(client->idle[i]);
+        dk_handle_free(client->curl, &client->idle[i]);
     (void)pthread_mutex_destroy(&client->lock);
     free(client);
 }
 
-enum nacre_status dk_info(struct dk_client *client, uint64_t deadline_ns,
+enum nacre_status dk_info(struct dk_client *client, struct nt_wait wait,
                           json_t **ret_info, struct nacre_error *err)
 {
     const struct dk_request request = { .doing = "asking the engine about itself",
                                         .method = "GET", .path = "/info",
-                                        .deadline_ns = deadline_ns };
+                                        .wait = wait };
 
     return dk_call_json(client, &request, JSON_OBJECT, ret_info, err);
 }

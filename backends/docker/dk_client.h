@@ -12,6 +12,12 @@
 #define DK_IDLE_MAX 4 /* connections kept; more are opened at need and closed after use */
 #define DK_PATH_MAX ((size_t)32 << 10) /* of a request, with its query */
 
+/* A transfer of libcurl's, and what keeps its connection for the next one. */
+struct dk_handle {
+    CURL *easy;
+    CURLM *multi;
+};
+
 struct dk_client {
     const struct dk_curl *curl;
     struct dk_endpoint endpoint;
@@ -19,7 +25,7 @@ struct dk_client {
     char base[sizeof(((struct dk_endpoint *)0)->host) + 32]; /* "http://localhost" */
     char prefix[24]; /* of every path: "/v1.41"; "" until the version is settled */
     pthread_mutex_t lock; /* over what follows */
-    CURL *idle[DK_IDLE_MAX];
+    struct dk_handle idle[DK_IDLE_MAX];
     size_t idle_count;
 };
 
@@ -29,7 +35,7 @@ struct dk_request {
     const char *path;   /* what follows the version: "/containers/json?all=1" */
     const char *body;   /* JSON; NULL: none */
     const int *body_fd; /* a tar to send instead; NULL: none */
-    uint64_t deadline_ns;
+    struct nt_wait wait;
     enum nacre_status conflict; /* what a 409 is; NACRE_OK: a NACRE_ERR_BACKEND */
     /* Where a 2xx answer's bytes go as they come, instead of the answer; NULL: nowhere.
      * Not NACRE_OK ends the call, which then fails with just that. */
@@ -94,18 +100,24 @@ enum nacre_status dk_fail_shape(const struct dk_request *request, const char *wh
  * libcurl's, of CURL_ERROR_SIZE bytes, and outlives the use of the handle. */
 NACRE_MUST_CHECK enum nacre_status
 dk_prepare(const struct dk_client *client, CURL *handle, const char *path,
-           uint64_t deadline_ns, char *error_text, struct nacre_error *err);
+           char *error_text, struct nacre_error *err);
 
-/* curl_easy_perform() without its SIGPIPE, and its failure in our words. */
+/* Neither is NULL, or both are: then memory is short. */
+struct dk_handle dk_handle_new(const struct dk_curl *curl);
+void dk_handle_free(const struct dk_curl *curl, struct dk_handle *handle);
+
+/* curl_easy_perform() without its SIGPIPE, by a shorter patience, and its failure in our
+ * words.  The transfer stays in the handle until that is freed or given back. */
 NACRE_MUST_CHECK enum nacre_status
-dk_perform(const struct dk_client *client, CURL *handle, const char *doing,
-           const char *error_text, struct nacre_error *err);
+dk_perform(const struct dk_client *client, const struct dk_handle *handle,
+           struct nt_wait wait, const char *doing, const char *error_text,
+           struct nacre_error *err);
 
-/* NACRE_ERR_TIMEOUT when the deadline has passed before anything was sent. */
+/* NACRE_ERR_TIMEOUT when the wait was over before anything was sent. */
 NACRE_MUST_CHECK enum nacre_status dk_check_time(const struct dk_request *request,
                                                  struct nacre_error *err);
 
-/* Until the deadline, for poll() and libcurl: 1 at least, a day at most. */
+/* Until the deadline, for poll(): 1 at least, a day at most. */
 int dk_left_ms(uint64_t deadline_ns);
 
 #endif

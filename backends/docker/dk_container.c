@@ -15,7 +15,7 @@
 
 struct dk_export {
     int fd;
-    uint64_t deadline_ns;
+    struct nt_wait wait;
 };
 
 enum nacre_status dk_check_container(const char *container, struct nacre_error *err)
@@ -61,7 +61,7 @@ static void join_warnings(const json_t *warnings, char *ret_text, size_t size)
 }
 
 enum nacre_status dk_container_create(struct dk_client *client, const char *name,
-                                      const json_t *body, uint64_t deadline_ns,
+                                      const json_t *body, struct nt_wait wait,
                                       struct dk_created *ret_created,
                                       struct nacre_error *err)
 {
@@ -69,7 +69,7 @@ enum nacre_status dk_container_create(struct dk_client *client, const char *name
     NACRE_AUTO(dk_json_guard) json_t *answer = NULL;
     char path[PATH];
     struct dk_request request = { .doing = "creating the container", .method = "POST",
-                                  .path = path, .deadline_ns = deadline_ns,
+                                  .path = path, .wait = wait,
                                   .conflict = NACRE_ERR_USAGE };
     enum nacre_status status = container_path(name, "", path, err);
 
@@ -90,13 +90,13 @@ enum nacre_status dk_container_create(struct dk_client *client, const char *name
 }
 
 enum nacre_status dk_container_inspect(struct dk_client *client, const char *container,
-                                       uint64_t deadline_ns, json_t **ret_container,
+                                       struct nt_wait wait, json_t **ret_container,
                                        struct nacre_error *err)
 {
     char path[PATH];
     const struct dk_request request = { .doing = "inspecting the container",
                                         .method = "GET", .path = path,
-                                        .deadline_ns = deadline_ns };
+                                        .wait = wait };
     enum nacre_status status = container_path(container, "/json", path, err);
 
     return status != NACRE_OK ? status : dk_call_id(client, &request, ret_container, err);
@@ -105,26 +105,25 @@ enum nacre_status dk_container_inspect(struct dk_client *client, const char *con
 /* A call about one container that gives nothing back. */
 static enum nacre_status act(struct dk_client *client, const char *doing,
                              const char *container, const char *tail,
-                             uint64_t deadline_ns, long also_fine,
+                             struct nt_wait wait, long also_fine,
                              struct nacre_error *err)
 {
     char path[PATH];
     const struct dk_request request = { .doing = doing, .method = "POST", .path = path,
-                                        .deadline_ns = deadline_ns };
+                                        .wait = wait };
     enum nacre_status status = container_path(container, tail, path, err);
 
     return status != NACRE_OK ? status : dk_call(client, &request, also_fine, err);
 }
 
 enum nacre_status dk_container_start(struct dk_client *client, const char *container,
-                                     uint64_t deadline_ns, struct nacre_error *err)
+                                     struct nt_wait wait, struct nacre_error *err)
 {
-    return act(client, "starting the container", container, "/start", deadline_ns, 304,
-               err);
+    return act(client, "starting the container", container, "/start", wait, 304, err);
 }
 
 enum nacre_status dk_container_kill(struct dk_client *client, const char *container,
-                                    const char *signal, uint64_t deadline_ns,
+                                    const char *signal, struct nt_wait wait,
                                     struct nacre_error *err)
 {
     char tail[64], shown[NACRE_SHOWN];
@@ -134,31 +133,31 @@ enum nacre_status dk_container_kill(struct dk_client *client, const char *contai
                           "'%s' can't be a signal: expected one as KILL",
                           nacre_text_shown(shown, signal));
     (void)snprintf(tail, sizeof(tail), "/kill?signal=%s", signal);
-    return act(client, "killing the container", container, tail, deadline_ns, 409, err);
+    return act(client, "killing the container", container, tail, wait, 409, err);
 }
 
 enum nacre_status dk_container_stop_forks(struct dk_client *client, const char *container,
-                                          uint64_t deadline_ns, struct nacre_error *err)
+                                          struct nt_wait wait, struct nacre_error *err)
 {
     char path[PATH];
     const struct dk_request request = { .doing = "lowering the container's limit of "
                                                  "processes",
                                         .method = "POST", .path = path,
                                         .body = "{\"PidsLimit\":1}",
-                                        .deadline_ns = deadline_ns };
+                                        .wait = wait };
     enum nacre_status status = container_path(container, "/update", path, err);
 
     return status == NACRE_OK ? dk_call(client, &request, 0, err) : status;
 }
 
 enum nacre_status dk_container_remove(struct dk_client *client, const char *container,
-                                      uint64_t deadline_ns, struct nacre_error *err)
+                                      struct nt_wait wait, struct nacre_error *err)
 {
     const struct timespec pause = { .tv_nsec = 20 * (long)NACRE_NS_PER_MS };
     char path[PATH];
     const struct dk_request request = { .doing = "removing the container",
                                         .method = "DELETE", .path = path,
-                                        .deadline_ns = deadline_ns };
+                                        .wait = wait };
     enum nacre_status status = container_path(container, "?force=1&v=1", path, err);
 
     while (status == NACRE_OK) {
@@ -185,9 +184,9 @@ static enum nacre_status write_out(void *data, const char *bytes, size_t count,
         struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
         ssize_t put;
 
-        if (nacre_clock_ns() >= out->deadline_ns)
+        if (nt_wait_is_over(&out->wait))
             return nacre_fail(err, NACRE_ERR_TIMEOUT, "nobody takes it in time");
-        if (poll(&ready, 1, dk_left_ms(out->deadline_ns)) <= 0)
+        if (poll(&ready, 1, dk_left_ms(nt_wait_next_ns(&out->wait))) <= 0)
             continue;
         put = write(out->fd, bytes, count < PIPE_BUF ? count : PIPE_BUF);
         if (put < 0 && errno != EINTR && errno != EAGAIN)
@@ -199,14 +198,14 @@ static enum nacre_status write_out(void *data, const char *bytes, size_t count,
 }
 
 enum nacre_status dk_container_export(struct dk_client *client, const char *container,
-                                      int fd, uint64_t deadline_ns,
+                                      int fd, struct nt_wait wait,
                                       struct nacre_error *err)
 {
     char path[PATH];
-    struct dk_export out = { fd, deadline_ns };
+    struct dk_export out = { fd, wait };
     const struct dk_request request = { .doing = "exporting the container",
                                         .method = "GET", .path = path,
-                                        .deadline_ns = deadline_ns, .sink = write_out,
+                                        .wait = wait, .sink = write_out,
                                         .sink_data = &out };
     enum nacre_status status = container_path(container, "/export", path, err);
 
@@ -214,7 +213,7 @@ enum nacre_status dk_container_export(struct dk_client *client, const char *cont
 }
 
 enum nacre_status dk_container_list(struct dk_client *client, const char *label,
-                                    uint64_t deadline_ns, json_t **ret_list,
+                                    struct nt_wait wait, json_t **ret_list,
                                     struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *filter = NULL;
@@ -222,7 +221,7 @@ enum nacre_status dk_container_list(struct dk_client *client, const char *label,
     NACRE_AUTO(dk_json_guard) json_t *filters = json_pack("{s[s]}", "label", label);
     struct nacre_buf path = NACRE_BUF(DK_PATH_MAX);
     struct dk_request request = { .doing = "listing containers", .method = "GET",
-                                  .deadline_ns = deadline_ns };
+                                  .wait = wait };
     enum nacre_status status = dk_body(filters, &filter, err);
     const json_t *container;
     size_t i;
@@ -248,7 +247,7 @@ enum nacre_status dk_container_list(struct dk_client *client, const char *label,
 }
 
 enum nacre_status dk_container_ran_out(struct dk_client *client, const char *id,
-                                       uint64_t since_s, uint64_t deadline_ns,
+                                       uint64_t since_s, struct nt_wait wait,
                                        bool *ret_ran_out, struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *filter = NULL;
@@ -258,7 +257,7 @@ enum nacre_status dk_container_ran_out(struct dk_client *client, const char *id,
     NACRE_AUTO(dk_answer_guard) struct dk_answer answer = DK_ANSWER;
     struct nacre_buf path = NACRE_BUF(DK_PATH_MAX);
     struct dk_request request = { .doing = "asking how the container ended",
-                                  .method = "GET", .deadline_ns = deadline_ns };
+                                  .method = "GET", .wait = wait };
     uint64_t now_ms = nacre_clock_wall_ms();
     enum nacre_status status = dk_body(filters, &filter, err);
     const char *of;

@@ -19,11 +19,18 @@
     X(void, easy_reset, (CURL *handle))                                    \
     X(CURLcode, easy_setopt, (CURL *handle, CURLoption option, ...))       \
     X(CURLcode, easy_getinfo, (CURL *handle, CURLINFO info, ...))          \
-    X(CURLcode, easy_perform, (CURL *handle))                              \
     X(CURLcode, easy_recv, (CURL *handle, void *bytes, size_t count, size_t *ret_count)) \
     X(CURLcode, easy_send,                                                 \
       (CURL *handle, const void *bytes, size_t count, size_t *ret_count))  \
     X(const char *, easy_strerror, (CURLcode code))                        \
+    X(CURLM *, multi_init, (void))                                         \
+    X(CURLMcode, multi_cleanup, (CURLM *multi))                            \
+    X(CURLMcode, multi_add_handle, (CURLM *multi, CURL *handle))           \
+    X(CURLMcode, multi_remove_handle, (CURLM *multi, CURL *handle))        \
+    X(CURLMcode, multi_perform, (CURLM *multi, int *ret_running))          \
+    X(CURLMcode, multi_poll, (CURLM *multi, struct curl_waitfd *extra,     \
+                              unsigned extra_count, int wait_ms, int *ret_count))        \
+    X(CURLMsg *, multi_info_read, (CURLM *multi, int *ret_left))           \
     X(struct curl_slist *, slist_append, (struct curl_slist *list, const char *text))    \
     X(void, slist_free_all, (struct curl_slist *list))
 

@@ -132,16 +132,14 @@ static bool is_good(struct dk_site *site, int dir_fd, const char *name)
 }
 
 /* Held while one is made: two makers of the same would make it twice. */
-static enum nacre_status lock(int dir_fd, const _Atomic int *cancelled,
+static enum nacre_status lock(int dir_fd, const struct dk_caller *caller,
                               struct nacre_error *err)
 {
     const struct timespec pause = { .tv_nsec = 50 * (long)NACRE_NS_PER_MS };
-    uint64_t until = dk_within_ms(LOCK_MS);
+    const struct nt_wait wait = dk_caller_within(caller, LOCK_MS);
 
     while (flock(dir_fd, LOCK_EX | LOCK_NB) != 0) {
-        if (cancelled && atomic_load(cancelled))
-            return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "cancelled");
-        if (nacre_clock_ns() >= until)
+        if (nt_wait_is_over(&wait))
             return nacre_fail(err, NACRE_ERR_TIMEOUT,
                               "another nacre packs an image and does not end");
         (void)nanosleep(&pause, NULL);
@@ -202,10 +200,10 @@ static void make_room(struct dk_site *site, int dir_fd)
 struct making {
     struct dk_site *site;
     const char *image_id;
-    const _Atomic int *cancelled;
+    struct dk_caller caller;
     char name[DK_NAME]; /* of the container that is exported; "": none */
     int pipe[2];
-    uint64_t deadline_ns;
+    struct nt_wait wait;
     struct dk_last last;
     enum nacre_status exported;
     struct nacre_error export_err;
@@ -239,7 +237,8 @@ static enum nacre_status create(struct making *making, struct nacre_error *err)
         return nacre_fail(err, NACRE_ERR_MEMORY, "an image's disk");
     dk_owner_name(making->site->owner, making->name);
     return dk_container_create(making->site->client, making->name, body,
-                               dk_within_ms(ENGINE_MS), &created, err);
+                               dk_caller_within(&making->caller, ENGINE_MS), &created,
+                               err);
 }
 
 static void *export(void *data)
@@ -247,7 +246,7 @@ static void *export(void *data)
     struct making *making = data;
 
     making->exported = dk_container_export(making->site->client, making->name,
-                                           making->pipe[1], making->deadline_ns,
+                                           making->pipe[1], making->wait,
                                            &making->export_err);
     nacre_fd_guard(&making->pipe[1]);
     making->pipe[1] = -1;
@@ -273,13 +272,14 @@ static enum nacre_status run_packer(struct making *making, struct dk_box *box,
     NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
     const struct nacre_request request = { .input_fd = making->pipe[0],
                                            .on_output = hear, .on_output_data = making,
-                                           .stream_only = true };
+                                           .stream_only = true,
+                                           .cancelled = making->caller.run_cancelled };
     const struct nt_command command = {
         .start = { .arguments = words, .environment = environment, .directory = "/",
                    .wall_ms_max = PACK_MS, .input = true },
         .output_bytes_max = OUTPUT_MAX,
         .request = &request,
-        .cancelled = making->cancelled,
+        .cancelled = making->caller.cancelled,
     };
     char shown[DK_LAST_SHOWN];
     enum nacre_status status = nacre_result_new(&result, err);
@@ -326,7 +326,7 @@ static enum nacre_status pack(struct making *making, const char *out_path,
     const struct dk_extra out = { out_path, DK_MACHINE_OUT, true };
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
     NACRE_AUTO(dk_box_guard) struct dk_box *box = NULL;
-    struct dk_box_order order = { .caller.cancelled = making->cancelled, .extra = &out,
+    struct dk_box_order order = { .caller = making->caller, .extra = &out,
                                   .extra_count = 1 };
     enum nacre_status status = dk_machine_bare(PACKER_BYTES, &plan, err);
 
@@ -382,7 +382,8 @@ static enum nacre_status make(struct making *making, int dir_fd, const char *dir
 
     if (status != NACRE_OK)
         return status;
-    making->deadline_ns = dk_within_ms(PACK_MS); /* the wait for the lock was another's */
+    /* The wait for the lock was another's. */
+    making->wait = dk_caller_within(&making->caller, PACK_MS);
     make_room(making->site, dir_fd);
     remove_making(dir_fd); /* of a maker that died */
     (void)snprintf(out_path, sizeof(out_path), "%s/" MAKING, dir_path);
@@ -399,12 +400,11 @@ static enum nacre_status make(struct making *making, int dir_fd, const char *dir
 }
 
 enum nacre_status dk_disk_find(struct dk_site *site, const char *image_id,
-                               const _Atomic int *cancelled,
+                               const struct dk_caller *caller,
                                char ret_path[NACRE_PATH_MAX], struct nacre_error *err)
 {
     NACRE_AUTO(making_end)
-    struct making making = { .site = site, .image_id = image_id, .cancelled = cancelled,
-                             .pipe = { -1, -1 } };
+    struct making making = { .site = site, .image_id = image_id, .pipe = { -1, -1 } };
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
     char dir_path[NACRE_PATH_MAX], name[96];
     enum nacre_status status = open_dir(site->options->state_dir, dir_path, &dir_fd, err);
@@ -415,10 +415,14 @@ enum nacre_status dk_disk_find(struct dk_site *site, const char *image_id,
         snprintf(ret_path, NACRE_PATH_MAX, "%s/%s", dir_path, name) >= NACRE_PATH_MAX)
         status = nacre_fail(err, NACRE_ERR_TOO_BIG, "the state directory's path");
     if (status == NACRE_OK && !is_good(site, dir_fd, name)) {
-        status = lock(dir_fd, cancelled, err);
+        uint64_t since_ns;
+
+        making.caller = dk_caller_pause(caller, &since_ns);
+        status = lock(dir_fd, &making.caller, err);
         if (status == NACRE_OK && !is_good(site, dir_fd, name))
             status = make(&making, dir_fd, dir_path, name, err);
         (void)flock(dir_fd, LOCK_UN);
+        dk_caller_resume(caller, since_ns);
     }
     if (status == NACRE_OK) /* for who looks for the one that was used least recently */
         (void)utimensat(dir_fd, name, NULL, 0);

@@ -1,8 +1,6 @@
 #ifndef DK_DISK_H
 #define DK_DISK_H
 
-#include <stdatomic.h>
-
 #include "dk_site.h"
 
 /*
@@ -14,9 +12,10 @@
  */
 #define DK_DISKS_MAX 8 /* that are kept; the one that was used least recently goes first */
 
-/* The file, read-only.  Takes as long as the image is large, the first time. */
+/* The file, read-only.  Takes as long as the image is large, the first time, and that is
+ * not the run's time. */
 NACRE_MUST_CHECK enum nacre_status dk_disk_find(struct dk_site *site, const char *image_id,
-                                                const _Atomic int *cancelled,
+                                                const struct dk_caller *caller,
                                                 char ret_path[NACRE_PATH_MAX],
                                                 struct nacre_error *err);
 

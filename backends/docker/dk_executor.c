@@ -14,6 +14,7 @@
 #include "dk_gvisor.h"
 #include "dk_io.h"
 #include "dk_sandbox_image.h"
+#include "dk_thread.h"
 #include "nacre/boxes.h"
 #include "nacre/disk.h"
 #include "nacre/executor.h"
@@ -133,14 +134,19 @@ static void find_features(struct dk_executor *executor)
     atomic_fetch_or(&executor->base.features, features);
 }
 
-enum nacre_status dk_executor_reach(struct dk_executor *executor, struct nacre_error *err)
+enum nacre_status dk_executor_reach(struct dk_executor *executor,
+                                    const struct dk_caller *caller,
+                                    struct nacre_error *err)
 {
+    const struct nt_wait wait = dk_caller_wait(caller);
     enum nacre_status status = NACRE_OK;
 
-    (void)pthread_mutex_lock(&executor->lock);
+    if (!dk_thread_lock(&executor->lock, &wait))
+        return nacre_fail(err, NACRE_ERR_TIMEOUT,
+                          "another call still looks for the engine");
     if (!executor->warm) {
         if (!executor->site)
-            status = dk_site_open(&executor->options, &executor->site, err);
+            status = dk_site_open(&executor->options, caller, &executor->site, err);
         if (status == NACRE_OK)
             status = dk_warm_new(executor->site, &executor->warm, err);
         if (status == NACRE_OK)
@@ -153,10 +159,11 @@ enum nacre_status dk_executor_reach(struct dk_executor *executor, struct nacre_e
 static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     struct dk_executor *executor = executor_of(base);
+    const struct dk_caller caller = dk_executor_caller(executor);
     struct nacre_error err;
 
     if (atomic_load(&base->features) == 0 &&
-        dk_executor_reach(executor, &err) != NACRE_OK &&
+        dk_executor_reach(executor, &caller, &err) != NACRE_OK &&
         atomic_load(&base->mechanism_count) == 0)
         nacre_mechanism_add(base, "engine", false, "%.180s", err.text);
     if (wanted & NACRE_FEATURE_EGRESS && atomic_load(&base->features) != 0)
@@ -195,23 +202,20 @@ static enum nacre_status executor_open(const struct nacre_executor_options *opti
 /* A sandbox for this run: warm, or one of its own. */
 static enum nacre_status take(struct dk_executor *executor, const struct nacre_plan *plan,
                               const struct nacre_request *request,
-                              struct nacre_result *result, struct dk_box **ret_box,
+                              const struct dk_caller *caller, struct dk_box **ret_box,
                               struct nacre_error *err)
 {
-    const struct dk_box_order order = {
-        .plan = plan,
-        .caller = { .cancelled = &executor->cancelled,
-                    .run_cancelled = request->cancelled, .result = result },
-    };
-    enum nacre_status status = dk_executor_reach(executor, err);
+    const struct dk_box_order order = { .plan = plan, .caller = *caller };
+    enum nacre_status status = dk_executor_reach(executor, caller, err);
 
     if (status == NACRE_OK)
         status = plan->scope_key
-                     ? dk_warm_get(executor->warm, plan, request->box_name, &order.caller,
+                     ? dk_warm_get(executor->warm, plan, request->box_name, caller,
                                    ret_box, err)
                      : dk_box_open(executor->site, &order, ret_box, err);
     if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||
-        status == NACRE_ERR_NOT_RUNNABLE)
+        status == NACRE_ERR_NOT_RUNNABLE ||
+        (status == NACRE_ERR_TIMEOUT && nacre_clock_ns() >= *caller->deadline_ns))
         return status;
     /* Nothing of the guest has run: that is what the caller has to know. */
     err->status = NACRE_ERR_UNAVAILABLE;
@@ -251,24 +255,35 @@ enum nacre_status dk_executor_run(struct nacre_executor *base,
                                   struct nacre_result *result, struct nacre_error *err)
 {
     struct dk_executor *executor = executor_of(base);
+    /* The policy's time is the whole run's, its sandbox included. */
+    uint64_t deadline_ns = nacre_clock_ns() + plan->limits.wall_ms_max * NACRE_NS_PER_MS;
+    const struct dk_caller caller = { .cancelled = &executor->cancelled,
+                                      .run_cancelled = request->cancelled,
+                                      .deadline_ns = &deadline_ns, .result = result };
     struct dk_box *box = NULL;
     enum nacre_status status;
+    bool timed_out;
     int cancelled;
 
     assert(tool->kind != NACRE_TOOL_MODULE);
-    status = take(executor, plan, request, result, &box, err);
+    status = take(executor, plan, request, &caller, &box, err);
+    timed_out = status == NACRE_ERR_TIMEOUT;
     if (status == NACRE_OK) {
-        status = dk_box_run(box, plan, tool, request, &executor->cancelled, result, err);
+        status = dk_box_run(box, plan, tool, request, &caller, result, err);
         give_back(executor, plan, box);
     }
     /* What broke because the caller wants no more of it is no failure. */
-    cancelled = atomic_load(&executor->cancelled);
-    if (cancelled == 0 && request->cancelled)
-        cancelled = atomic_load(request->cancelled);
+    cancelled = nt_cancelled_by(caller.cancelled, caller.run_cancelled);
     if (status != NACRE_OK && cancelled != 0) {
         result->outcome = NACRE_OUTCOME_KILLED;
         result->signal = cancelled;
         (void)snprintf(result->reason, sizeof(result->reason), "cancelled");
+        return NACRE_OK;
+    }
+    if (timed_out) {
+        result->outcome = NACRE_OUTCOME_TIMED_OUT;
+        (void)snprintf(result->reason, sizeof(result->reason),
+                       "while its sandbox was made: %.150s", err->text);
         return NACRE_OK;
     }
     /* A failure is recorded without what was sent; a refusal with all of it. */
@@ -322,7 +337,8 @@ enum nacre_status nacre_container_boxes_labelled(
     struct nacre_error *err)
 {
     struct dk_executor *executor = executor_of(base);
-    enum nacre_status status = dk_executor_reach(executor, err);
+    const struct dk_caller caller = dk_executor_caller(executor);
+    enum nacre_status status = dk_executor_reach(executor, &caller, err);
 
     return status == NACRE_OK ? dk_registry_labelled(executor->site, each, data, err)
                               : status;
@@ -344,8 +360,9 @@ enum nacre_status nacre_container_image_build(struct nacre_executor *base,
                                               void *data, struct nacre_error *err)
 {
     struct dk_executor *executor = executor_of(base);
+    const struct dk_caller caller = dk_executor_caller(executor);
     const struct dk_progress progress = { said, data };
-    enum nacre_status status = dk_executor_reach(executor, err);
+    enum nacre_status status = dk_executor_reach(executor, &caller, err);
 
     return status == NACRE_OK
                ? dk_sandbox_image(executor->site->client, dk_recipe(image), tag,

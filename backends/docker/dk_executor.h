@@ -21,7 +21,14 @@ struct dk_executor {
 
 /* The engine, at first use; one that could not be reached is tried again next time. */
 NACRE_MUST_CHECK enum nacre_status dk_executor_reach(struct dk_executor *executor,
+                                                     const struct dk_caller *caller,
                                                      struct nacre_error *err);
+
+/* Who asks without a run: whoever cancels all runs cancels that too. */
+static inline struct dk_caller dk_executor_caller(const struct dk_executor *executor)
+{
+    return (struct dk_caller){ .cancelled = &executor->cancelled };
+}
 
 /* As struct nacre_executor_ops has it, for plans of either level. */
 NACRE_MUST_CHECK enum nacre_status dk_executor_run(struct nacre_executor *base,

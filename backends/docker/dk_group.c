@@ -153,7 +153,7 @@ uint64_t dk_group_begin(struct dk_group *group)
 static bool has_rung_twice(const struct dk_group *group)
 {
     struct pollfd ready = { .fd = group->alarm_fd, .events = POLLIN };
-    uint64_t until = dk_within_ms(LAST_ALARM_MS), now, count = 0;
+    uint64_t until = dk_within_ms(LAST_ALARM_MS).deadline_ns, now, count = 0;
     eventfd_t rung;
 
     while (count < 2 && (now = nacre_clock_ns()) < until)
@@ -197,7 +197,7 @@ bool dk_group_stop_forks(const struct dk_group *group)
     return fd >= 0 && write(fd, "1", 1) == 1;
 }
 
-bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns)
+bool dk_group_kill(const struct dk_group *group, const char *id, struct nt_wait wait)
 {
     static const char *const v1[] = { "pids/.", "memory/.", "cpu/." };
     NACRE_AUTO(nacre_fd_guard) int dir_fd = -1;
@@ -212,7 +212,7 @@ bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadli
     if (group->is_cgroup2)
         (void)nacre_cgroup_write(dir_fd, "cgroup.kill", "1");
     while (nacre_cgroup_kill_listed(dir_fd, id)) {
-        if (nacre_clock_ns() >= deadline_ns)
+        if (nt_wait_is_over(&wait))
             return false;
         nacre_cgroup_pause_ms(ROUND_MS);
     }
@@ -222,13 +222,13 @@ bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadli
 /* ---- finding it ---- */
 
 static enum nacre_status pid_of(struct dk_client *client, const char *id,
-                                uint64_t deadline_ns, uint64_t *ret_pid,
+                                struct nt_wait wait, uint64_t *ret_pid,
                                 struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
     const json_t *pid;
     enum nacre_status status =
-        dk_container_inspect(client, id, deadline_ns, &inspect, err);
+        dk_container_inspect(client, id, wait, &inspect, err);
 
     if (status != NACRE_OK)
         return status;
@@ -256,7 +256,7 @@ static bool is_of(const struct dk_group *group, const char *id)
 }
 
 enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool is_cgroup2,
-                                uint64_t deadline_ns, struct dk_group **ret_group,
+                                struct nt_wait wait, struct dk_group **ret_group,
                                 struct nacre_error *err)
 {
     NACRE_AUTO(dk_group_guard) struct dk_group *group = calloc(1, sizeof(*group));
@@ -269,7 +269,7 @@ enum nacre_status dk_group_open(struct dk_client *client, const char *id, bool i
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container's cgroups");
     group->kills_fd = group->alarm_fd = -1;
     group->is_cgroup2 = is_cgroup2;
-    status = pid_of(client, id, deadline_ns, &pid, err);
+    status = pid_of(client, id, wait, &pid, err);
     if (status != NACRE_OK)
         return status;
     group->pid = (pid_t)pid;

@@ -13,7 +13,7 @@ struct dk_group;
 
 /* The container has been started.  NACRE_ERR_UNAVAILABLE: they are not seen from here. */
 NACRE_MUST_CHECK enum nacre_status dk_group_open(struct dk_client *client, const char *id,
-                                                 bool is_cgroup2, uint64_t deadline_ns,
+                                                 bool is_cgroup2, struct nt_wait wait,
                                                  struct dk_group **ret_group,
                                                  struct nacre_error *err);
 void dk_group_free(struct dk_group *group); /* accepts NULL */
@@ -47,6 +47,6 @@ bool dk_group_stop_forks(const struct dk_group *group);
  * processor, the engine's own kill waits for its first process to get a turn among them.
  * False: it was not to be done from here, or in time.
  */
-bool dk_group_kill(const struct dk_group *group, const char *id, uint64_t deadline_ns);
+bool dk_group_kill(const struct dk_group *group, const char *id, struct nt_wait wait);
 
 #endif

@@ -126,10 +126,10 @@ static bool end_runsc(const char *id)
 bool dk_gvisor_ran_out(struct dk_client *client, const char *id, uint64_t since_s)
 {
     const struct timespec pause = { .tv_nsec = 50 * (long)NACRE_NS_PER_MS };
-    uint64_t until = dk_within_ms(LAST_WORD_MS);
+    const struct nt_wait wait = dk_within_ms(LAST_WORD_MS);
     bool found = false;
 
-    while (!found && nacre_clock_ns() < until) {
+    while (!found && !nt_wait_is_over(&wait)) {
         struct nacre_error ignored;
 
         if (dk_container_ran_out(client, id, since_s, dk_within_ms(LOOK_MS), &found,

@@ -33,13 +33,13 @@ static enum nacre_status query_name(struct nacre_buf *path, const char *reposito
 }
 
 enum nacre_status dk_image_inspect(struct dk_client *client, const char *image,
-                                   uint64_t deadline_ns, json_t **ret_image,
+                                   struct nt_wait wait, json_t **ret_image,
                                    struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *object = NULL;
     char path[640];
     const struct dk_request request = { .doing = "inspecting the image", .method = "GET",
-                                        .path = path, .deadline_ns = deadline_ns };
+                                        .path = path, .wait = wait };
     enum nacre_status status = check_image(image, err);
     const char *id;
 
@@ -77,12 +77,12 @@ static enum nacre_status send_tar(struct dk_client *client, struct dk_request *r
 
 enum nacre_status dk_image_import(struct dk_client *client, const char *repository,
                                   const char *tag, const char *const *changes, int tar_fd,
-                                  uint64_t deadline_ns, char ret_id[DK_IMAGE_ID],
+                                  struct nt_wait wait, char ret_id[DK_IMAGE_ID],
                                   struct nacre_error *err)
 {
     struct nacre_buf path = NACRE_BUF(DK_PATH_MAX);
     struct dk_request request = { .doing = "importing the image", .body_fd = &tar_fd,
-                                  .deadline_ns = deadline_ns };
+                                  .wait = wait };
     enum nacre_status status = nacre_buf_addf(&path, err, "/images/create?fromSrc=-");
 
     if (status == NACRE_OK)
@@ -98,12 +98,12 @@ enum nacre_status dk_image_import(struct dk_client *client, const char *reposito
 
 enum nacre_status dk_image_build(struct dk_client *client, const char *reference,
                                  int tar_fd, const struct dk_progress *progress,
-                                 uint64_t deadline_ns, char ret_id[DK_IMAGE_ID],
+                                 struct nt_wait wait, char ret_id[DK_IMAGE_ID],
                                  struct nacre_error *err)
 {
     struct nacre_buf path = NACRE_BUF(DK_PATH_MAX);
     struct dk_request request = { .doing = "building the image", .body_fd = &tar_fd,
-                                  .deadline_ns = deadline_ns };
+                                  .wait = wait };
     enum nacre_status status = check_image(reference, err);
 
     if (status == NACRE_OK)
@@ -119,11 +119,11 @@ enum nacre_status dk_image_build(struct dk_client *client, const char *reference
 
 enum nacre_status dk_image_tag(struct dk_client *client, const char *image,
                                const char *repository, const char *tag,
-                               uint64_t deadline_ns, struct nacre_error *err)
+                               struct nt_wait wait, struct nacre_error *err)
 {
     struct nacre_buf path = NACRE_BUF(DK_PATH_MAX);
     struct dk_request request = { .doing = "tagging the image", .method = "POST",
-                                  .deadline_ns = deadline_ns };
+                                  .wait = wait };
     enum nacre_status status = check_image(image, err);
 
     if (status == NACRE_OK)
@@ -138,11 +138,11 @@ enum nacre_status dk_image_tag(struct dk_client *client, const char *image,
 }
 
 enum nacre_status dk_image_remove(struct dk_client *client, const char *image,
-                                  uint64_t deadline_ns, struct nacre_error *err)
+                                  struct nt_wait wait, struct nacre_error *err)
 {
     char path[640];
     const struct dk_request request = { .doing = "removing the image", .method = "DELETE",
-                                        .path = path, .deadline_ns = deadline_ns };
+                                        .path = path, .wait = wait };
     enum nacre_status status = check_image(image, err);
 
     if (status != NACRE_OK)
@@ -153,14 +153,14 @@ enum nacre_status dk_image_remove(struct dk_client *client, const char *image,
 
 enum nacre_status dk_commit(struct dk_client *client, const char *container,
                             const char *repository, const char *tag, const json_t *config,
-                            uint64_t deadline_ns, char ret_id[DK_IMAGE_ID],
+                            struct nt_wait wait, char ret_id[DK_IMAGE_ID],
                             struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *body = NULL;
     NACRE_AUTO(dk_json_guard) json_t *answer = NULL;
     struct nacre_buf path = NACRE_BUF(DK_PATH_MAX);
     struct dk_request request = { .doing = "committing the container", .method = "POST",
-                                  .deadline_ns = deadline_ns };
+                                  .wait = wait };
     enum nacre_status status = dk_check_container(container, err);
     const char *id;
 

@@ -23,12 +23,14 @@
 
 /* "BOOT-ID IMAGE-ID ": of another start of this machine, or of another QEMU, nothing is
  * known. */
-static enum nacre_status key_of(const struct dk_site *site, char ret_key[LINE],
+static enum nacre_status key_of(const struct dk_site *site,
+                                const struct dk_caller *caller, char ret_key[LINE],
                                 struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *image = NULL;
     enum nacre_status status = dk_image_inspect(site->client, NACRE_VM_IMAGE,
-                                                dk_within_ms(LOOK_MS), &image, err);
+                                                dk_caller_within(caller, LOOK_MS),
+                                                &image, err);
 
     if (status == NACRE_OK)
         (void)snprintf(ret_key, LINE, "%s %s ", site->boot_id,
@@ -82,7 +84,7 @@ static void remember(const char *path, const char *key, bool usable, const char 
 /* ---- finding out ---- */
 
 /* A machine without a disk: that its init misses it is the answer. */
-static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
+static enum nacre_status boot(struct dk_box *box, const struct dk_caller *caller,
                               struct nacre_error *err)
 {
     const struct dk_machine_boot machine = { .ram_bytes = PROBE_BYTES, .processors = 1 };
@@ -92,26 +94,26 @@ static enum nacre_status boot(struct dk_box *box, const _Atomic int *cancelled,
     NACRE_AUTO(dk_machine_words_clear) struct dk_machine_words words = { 0 };
     NACRE_AUTO(dk_vm_guard) struct dk_vm *vm = NULL;
     struct dk_vm_order order = { .around = dk_box_channel(box), .machine = &nothing,
-                                 .config = &config, .cancelled = cancelled };
+                                 .config = &config };
     enum nacre_status status = dk_machine_words_make(&machine, &words, err);
 
     if (status != NACRE_OK)
         return status;
     order.words = (const char *const *)words.items;
-    order.deadline_ns = dk_within_ms(DK_KVM_MS);
+    order.wait = dk_caller_within(caller, DK_KVM_MS);
     status = dk_vm_open(&order, &vm, err);
     return status == NACRE_ERR_UNAVAILABLE ? NACRE_OK : status;
 }
 
 /* NACRE_ERR_UNAVAILABLE: it could not be tried. */
-static enum nacre_status try(struct dk_site *site, const _Atomic int *cancelled,
+static enum nacre_status try(struct dk_site *site, const struct dk_caller *caller,
                              bool *ret_usable, char ret_why[DK_KVM_TEXT],
                              struct nacre_error *err)
 {
     const struct dk_extra initrd = { site->initrd_path, DK_MACHINE_INITRD, false };
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
     NACRE_AUTO(dk_box_guard) struct dk_box *box = NULL;
-    struct dk_box_order order = { .caller.cancelled = cancelled, .extra = &initrd,
+    struct dk_box_order order = { .caller = *caller, .extra = &initrd,
                                   .extra_count = 1, .kvm = true };
     enum nacre_status status = dk_machine_bare(PROBE_BYTES, &plan, err);
 
@@ -120,8 +122,8 @@ static enum nacre_status try(struct dk_site *site, const _Atomic int *cancelled,
         status = dk_box_open(site, &order, &box, err);
     if (status != NACRE_OK)
         return nacre_fail_context(err, "KVM can't be tried");
-    status = boot(box, cancelled, err);
-    if (cancelled && atomic_load(cancelled))
+    status = boot(box, caller, err);
+    if (nt_cancelled_by(caller->cancelled, caller->run_cancelled) != 0)
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "cancelled");
     *ret_usable = status == NACRE_OK;
     if (status == NACRE_OK)
@@ -136,7 +138,7 @@ static enum nacre_status try(struct dk_site *site, const _Atomic int *cancelled,
     return NACRE_OK;
 }
 
-bool dk_kvm_is_usable(struct dk_site *site, const _Atomic int *cancelled,
+bool dk_kvm_is_usable(struct dk_site *site, const struct dk_caller *caller,
                       char ret_why[DK_KVM_TEXT])
 {
     char key[LINE], path[NACRE_PATH_MAX];
@@ -148,13 +150,13 @@ bool dk_kvm_is_usable(struct dk_site *site, const _Atomic int *cancelled,
         (void)snprintf(ret_why, DK_KVM_TEXT, "there is no " DK_KVM_DEVICE " here");
         return false;
     }
-    if (key_of(site, key, &err) != NACRE_OK || !path_of(site, path)) {
+    if (key_of(site, caller, key, &err) != NACRE_OK || !path_of(site, path)) {
         (void)snprintf(ret_why, DK_KVM_TEXT, "%.150s", err.text);
         return false;
     }
     if (recall(path, key, &usable, ret_why))
         return usable;
-    if (try(site, cancelled, &usable, ret_why, &err) != NACRE_OK) {
+    if (try(site, caller, &usable, ret_why, &err) != NACRE_OK) {
         (void)snprintf(ret_why, DK_KVM_TEXT, "%.150s", err.text);
         return false;
     }

@@ -1,8 +1,6 @@
 #ifndef DK_KVM_H
 #define DK_KVM_H
 
-#include <stdatomic.h>
-
 #include "dk_site.h"
 
 /*
@@ -15,7 +13,7 @@
 #define DK_KVM_MS 10000 /* in which a machine has to have answered */
 
 /* True: an init answered from a machine within 10 s.  `ret_why` says what was found. */
-bool dk_kvm_is_usable(struct dk_site *site, const _Atomic int *cancelled,
+bool dk_kvm_is_usable(struct dk_site *site, const struct dk_caller *caller,
                       char ret_why[DK_KVM_TEXT]);
 
 #define DK_NO_VM_IMAGE                                                               \

@@ -231,12 +231,12 @@ static enum nacre_status refuse_name(const json_t *container, const char *name, 
 
 enum nacre_status dk_owner_clear_name(const struct dk_owner *owner,
                                       struct dk_client *client, const char *name,
-                                      const char *scope_key, uint64_t deadline_ns,
+                                      const char *scope_key, struct nt_wait wait,
                                       struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *container = NULL;
     enum nacre_status status =
-        dk_container_inspect(client, name, deadline_ns, &container, err);
+        dk_container_inspect(client, name, wait, &container, err);
     const char *token, *id;
     char uid[16];
     bool ours, stale;
@@ -255,11 +255,11 @@ enum nacre_status dk_owner_clear_name(const struct dk_owner *owner,
              strcmp(label_of(container, DK_SCOPE_LABEL), scope_key) == 0);
     if (!ours || !stale || !id)
         return refuse_name(container, name, ours, err);
-    return dk_container_remove(client, id, deadline_ns, err);
+    return dk_container_remove(client, id, wait, err);
 }
 
 void dk_owner_sweep(const struct dk_owner *owner, struct dk_client *client,
-                    uint64_t deadline_ns)
+                    struct nt_wait wait)
 {
     NACRE_AUTO(dk_json_guard) json_t *list = NULL;
     struct nacre_error ignored;
@@ -268,7 +268,7 @@ void dk_owner_sweep(const struct dk_owner *owner, struct dk_client *client,
     size_t i;
 
     (void)snprintf(label, sizeof(label), DK_OWNER_LABEL "=%u", (unsigned)geteuid());
-    if (dk_container_list(client, label, deadline_ns, &list, &ignored) != NACRE_OK)
+    if (dk_container_list(client, label, wait, &list, &ignored) != NACRE_OK)
         return;
     json_array_foreach(list, i, container) {
         const char *token = json_string_value(
@@ -276,7 +276,7 @@ void dk_owner_sweep(const struct dk_owner *owner, struct dk_client *client,
         const char *id = json_string_value(json_object_get(container, "Id"));
 
         if (token && dk_owner_is_dead(owner->dir_fd, token) &&
-            dk_container_remove(client, id, deadline_ns, &ignored) != NACRE_OK)
+            dk_container_remove(client, id, wait, &ignored) != NACRE_OK)
             return; /* an engine that does not answer now would only be waited for */
     }
 }

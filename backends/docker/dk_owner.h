@@ -40,7 +40,7 @@ NACRE_MUST_CHECK enum nacre_status dk_owner_clear_name(const struct dk_owner *ow
                                                        struct dk_client *client,
                                                        const char *name,
                                                        const char *scope_key,
-                                                       uint64_t deadline_ns,
+                                                       struct nt_wait wait,
                                                        struct nacre_error *err);
 
 /* Is the owner of this name one of this state directory, and dead, or alive?  Of another
@@ -57,6 +57,6 @@ bool dk_owner_any_lives(int dir_fd, const char *but);
  * is left for the next time.
  */
 void dk_owner_sweep(const struct dk_owner *owner, struct dk_client *client,
-                    uint64_t deadline_ns);
+                    struct nt_wait wait);
 
 #endif

@@ -44,15 +44,17 @@ void dk_parts_clear(struct dk_parts *parts)
 /* ---- the image ---- */
 
 /* As it is now: from here on its id counts, not its name. */
-static enum nacre_status find_image(struct dk_parts *parts, struct nacre_error *err)
+static enum nacre_status find_image(struct dk_parts *parts,
+                                    const struct dk_caller *caller,
+                                    struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *found = NULL;
     const char *arch = dk_client_engine(parts->site->client)->arch;
     const char *image = parts->plan->container.image, *theirs;
     char shown[NACRE_SHOWN], shown_arch[NACRE_SHOWN];
     enum nacre_status status =
-        dk_image_inspect(parts->site->client, image, dk_site_within(parts->site, LOOK_MS),
-                         &found, err);
+        dk_image_inspect(parts->site->client, image,
+                         dk_site_within(parts->site, caller, LOOK_MS), &found, err);
 
     (void)nacre_text_shown(shown, image);
     if (status == NACRE_ERR_NOT_FOUND && strcmp(image, NACRE_VM_IMAGE) == 0)
@@ -218,13 +220,14 @@ static enum nacre_status find_disks(struct dk_parts *parts, struct nacre_error *
                       &parts->io, err);
 }
 
-enum nacre_status dk_parts_rebind(struct dk_parts *parts, struct nacre_error *err)
+enum nacre_status dk_parts_rebind(struct dk_parts *parts, const struct dk_caller *caller,
+                                  struct nacre_error *err)
 {
     struct dk_binds_input input;
     enum nacre_status status = NACRE_OK;
 
     if (!parts->far && atomic_load(&parts->site->is_far) && dk_parts_may_be_far(parts)) {
-        status = dk_carrier_find(parts->site->client, &parts->carried, err);
+        status = dk_carrier_find(parts->site->client, caller, &parts->carried, err);
         parts->far = status == NACRE_OK;
     }
     if (status == NACRE_OK && parts->far) {
@@ -277,16 +280,16 @@ static enum nacre_status open_container(const struct dk_parts_input *input,
     if (status == NACRE_OK)
         status = nt_user_find(input->plan->container.user, &parts->user, err);
     if (status == NACRE_OK)
-        status = find_image(parts, err);
+        status = find_image(parts, &input->caller, err);
     /* Mounts are judged before a setup command is run for nothing. */
     if (status == NACRE_OK)
-        status = dk_parts_rebind(parts, err);
+        status = dk_parts_rebind(parts, &input->caller, err);
     if (status == NACRE_OK)
         status = nt_user_check(&parts->user, parts->binds.mounts, err);
     if (status != NACRE_OK || !parts->plan->container.setup_command)
         return status;
     status = dk_setup_image(input->site, parts->plan, &input->caller, parts->image, err);
-    return status == NACRE_OK ? dk_parts_rebind(parts, err) : status;
+    return status == NACRE_OK ? dk_parts_rebind(parts, &input->caller, err) : status;
 }
 
 /* The sandbox in the machine: its image is packed, its mounts are the container's. */
@@ -307,10 +310,9 @@ static enum nacre_status open_inside(const struct dk_parts_input *input,
     if (status == NACRE_OK)
         status = nt_user_find(input->plan->container.user, &inside->user, err);
     if (status == NACRE_OK)
-        status = find_image(inside, err);
+        status = find_image(inside, &input->caller, err);
     if (status == NACRE_OK)
-        status = dk_disk_find(input->site, inside->image, input->caller.cancelled, path,
-                              err);
+        status = dk_disk_find(input->site, inside->image, &input->caller, path, err);
     if (status == NACRE_OK && !(around->disk = strdup(path)))
         status = nacre_fail(err, NACRE_ERR_MEMORY, "a machine");
     return status;

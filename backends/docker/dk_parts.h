@@ -72,6 +72,7 @@ bool dk_parts_may_be_far(const struct dk_parts *parts);
 
 /* The binds again, after something was learned about the image or the engine. */
 NACRE_MUST_CHECK enum nacre_status dk_parts_rebind(struct dk_parts *parts,
+                                                   const struct dk_caller *caller,
                                                    struct nacre_error *err);
 
 /* As dk_create takes it; points into `parts`. */

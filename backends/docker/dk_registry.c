@@ -157,7 +157,7 @@ static enum nacre_status boxes_from_labels(const struct dk_site *site,
     size_t i;
 
     (void)snprintf(label, sizeof(label), DK_OWNER_LABEL "=%u", (unsigned)geteuid());
-    status = dk_container_list(site->client, label, dk_site_within(site, LIST_MS), &list,
+    status = dk_container_list(site->client, label, dk_site_surely(site, LIST_MS), &list,
                                err);
     if (status != NACRE_OK)
         return status;

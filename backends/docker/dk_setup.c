@@ -21,7 +21,7 @@
 /* One that is under way: its container goes with it. */
 struct setup {
     struct dk_site *site;
-    const struct dk_caller *caller;
+    struct dk_caller caller;
     const char *command;
     struct nacre_digest key;
     struct nacre_plan plan;          /* of its container; borrows all that it points to */
@@ -54,8 +54,9 @@ static struct nacre_digest key_of(const struct setup *setup)
 }
 
 /* NACRE_ERR_NOT_FOUND: there is none yet, or something else has its name. */
-static enum nacre_status find_made(const struct setup *setup, char image[DK_IMAGE_ID],
-                                   struct nacre_error *err)
+static enum nacre_status find_made(const struct setup *setup,
+                                   const struct dk_caller *caller,
+                                   char image[DK_IMAGE_ID], struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *found = NULL;
     char name[sizeof(REPOSITORY) + NACRE_HEX], key[NACRE_HEX];
@@ -64,8 +65,8 @@ static enum nacre_status find_made(const struct setup *setup, char image[DK_IMAG
 
     (void)snprintf(name, sizeof(name), REPOSITORY ":%.16s",
                    nacre_digest_hex(&setup->key, key));
-    status = dk_image_inspect(setup->site->client, name, dk_within_ms(ENGINE_MS), &found,
-                              err);
+    status = dk_image_inspect(setup->site->client, name,
+                              dk_caller_within(caller, ENGINE_MS), &found, err);
     if (status != NACRE_OK)
         return status;
     label = json_string_value(json_object_get(
@@ -127,7 +128,7 @@ static bool settle_plan(struct setup *setup, const struct nacre_plan *plan, char
 static enum nacre_status open_box(struct setup *setup, struct nacre_error *err)
 {
     const struct dk_box_order order = { .plan = &setup->plan, .setup = true,
-                                        .caller = *setup->caller };
+                                        .caller = setup->caller };
 
     return dk_box_open(setup->site, &order, &setup->box, err);
 }
@@ -186,7 +187,7 @@ static enum nacre_status run(struct setup *setup, struct nacre_error *err)
         "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG=C.UTF-8", "TERM=dumb", "HOME=/root",
     };
-    const struct dk_caller *caller = setup->caller;
+    const struct dk_caller *caller = &setup->caller;
     const struct nacre_tool tool = { .kind = NACRE_TOOL_SHELL, .digest = setup->key };
     const struct nacre_request request = {
         .input_fd = -1, .on_output = hear, .on_output_data = setup, .stream_only = true,
@@ -239,7 +240,7 @@ static enum nacre_status keep(struct setup *setup, char image[DK_IMAGE_ID],
         return nacre_fail(err, NACRE_ERR_MEMORY, "a setup command's image");
     (void)snprintf(tag, sizeof(tag), "%.16s", key);
     return dk_commit(setup->site->client, dk_box_id(setup->box), REPOSITORY, tag, config,
-                     dk_within_ms(SETUP_MS), image, err);
+                     dk_caller_within(&setup->caller, SETUP_MS), image, err);
 }
 
 enum nacre_status dk_setup_image(struct dk_site *site, const struct nacre_plan *plan,
@@ -247,23 +248,23 @@ enum nacre_status dk_setup_image(struct dk_site *site, const struct nacre_plan *
                                  struct nacre_error *err)
 {
     NACRE_AUTO(setup_end)
-    struct setup setup = { .site = site, .caller = caller,
-                           .command = plan->container.setup_command,
-                           .start_ns = nacre_clock_ns() };
+    struct setup setup = { .site = site, .command = plan->container.setup_command };
     enum nacre_status status;
 
     assert(caller->result);
     if (!settle_plan(&setup, plan, image))
         return nacre_fail(err, NACRE_ERR_MEMORY, "a setup command's container");
     setup.key = key_of(&setup);
-    status = find_made(&setup, image, err);
+    status = find_made(&setup, caller, image, err);
     if (status != NACRE_ERR_NOT_FOUND)
         return status;
+    setup.caller = dk_caller_pause(caller, &setup.start_ns);
     status = open_box(&setup, err);
     if (status == NACRE_OK)
         status = run(&setup, err);
     if (status == NACRE_OK)
         status = keep(&setup, image, err);
+    dk_caller_resume(caller, setup.start_ns);
     return status == NACRE_OK ? status
                               : nacre_fail_context(err, "container.setup_command");
 }

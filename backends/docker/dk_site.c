@@ -240,7 +240,8 @@ static void look_around(struct dk_site *site)
     read_line("/proc/sys/kernel/random/boot_id", site->boot_id, sizeof(site->boot_id));
 }
 
-static enum nacre_status reach(struct dk_site *site, struct nacre_error *err)
+static enum nacre_status reach(struct dk_site *site, const struct dk_caller *caller,
+                               struct nacre_error *err)
 {
     struct dk_places places = dk_places_environment();
     struct dk_endpoint endpoint;
@@ -251,15 +252,17 @@ static enum nacre_status reach(struct dk_site *site, struct nacre_error *err)
     places.configured_origin = site->options->engine_origin;
     status = dk_endpoint_find(&places, &endpoint, err);
     if (status == NACRE_OK)
-        status = dk_client_open(&endpoint, dk_site_within(site, REACH_MS), &site->client,
-                                err);
+        status = dk_client_open(&endpoint, dk_site_within(site, caller, REACH_MS),
+                                &site->client, err);
     if (status == NACRE_OK)
-        status = dk_info(site->client, dk_site_within(site, REACH_MS), &site->info, err);
+        status = dk_info(site->client, dk_site_within(site, caller, REACH_MS), &site->info,
+                         err);
     return status;
 }
 
 enum nacre_status dk_site_open(const struct nacre_executor_options *options,
-                               struct dk_site **ret_site, struct nacre_error *err)
+                               const struct dk_caller *caller, struct dk_site **ret_site,
+                               struct nacre_error *err)
 {
     NACRE_AUTO(dk_site_guard) struct dk_site *site = calloc(1, sizeof(*site));
     enum nacre_status status;
@@ -271,7 +274,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     site->covers = (struct nt_covers){ .file_fd = -1, .dir_fd = -1 };
     dk_known_init(&site->known);
     dk_far_init(&site->far);
-    status = reach(site, err);
+    status = reach(site, caller, err);
     if (status == NACRE_OK)
         status = dk_owner_open(options->state_dir, &site->owner, err);
     if (status == NACRE_OK)
@@ -284,7 +287,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     if (!site->masked)
         return nacre_fail(err, NACRE_ERR_MEMORY, "container executor");
     look_around(site);
-    dk_owner_sweep(site->owner, site->client, dk_site_within(site, SWEEP_MS));
+    dk_owner_sweep(site->owner, site->client, dk_site_within(site, caller, SWEEP_MS));
     *ret_site = dk_site_take(&site);
     return NACRE_OK;
 }

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "dk_api.h"
+#include "dk_caller.h"
 #include "dk_far.h"
 #include "dk_known.h"
 #include "dk_owner.h"
@@ -36,29 +36,30 @@ struct dk_site {
     _Atomic uint64_t whole_disk; /* the inode of the last that dk_disk found to be so */
 };
 
-/* The run that a container is made for. */
-struct dk_caller {
-    const _Atomic int *cancelled; /* a number ends what is under way; may be NULL */
-    const _Atomic int *run_cancelled; /* the same, for this run alone */
-    struct nacre_result *result; /* receives what a setup command sent and was denied; NULL
-                                    only where the plan has none */
-};
-
 /*
  * Also removes what dead owners left in the engine.  NACRE_ERR_UNAVAILABLE says where the
  * engine was looked for, and what to do.
  */
 NACRE_MUST_CHECK enum nacre_status
-dk_site_open(const struct nacre_executor_options *options, struct dk_site **ret_site,
-             struct nacre_error *err);
+dk_site_open(const struct nacre_executor_options *options, const struct dk_caller *caller,
+             struct dk_site **ret_site, struct nacre_error *err);
 void dk_site_free(struct dk_site *site); /* accepts NULL */
 NACRE_OWNED(dk_site)
 
-/* A deadline for a call to the engine: every one has its own. */
-static inline uint64_t dk_site_within(const struct dk_site *site, uint32_t ms)
+/* For a call to the engine: every one has its own time, and is bounded by its caller's. */
+static inline struct nt_wait dk_site_within(const struct dk_site *site,
+                                            const struct dk_caller *caller, uint32_t ms)
 {
-    return dk_within_ms(site->engine_ms_max && site->engine_ms_max < ms
-                            ? site->engine_ms_max : ms);
+    return dk_caller_within(caller, site->engine_ms_max && site->engine_ms_max < ms
+                                        ? site->engine_ms_max : ms);
+}
+
+/* The same for a call that has to be made whoever waits: to take something away. */
+static inline struct nt_wait dk_site_surely(const struct dk_site *site, uint32_t ms)
+{
+    const struct dk_caller nobody = { 0 };
+
+    return dk_site_within(site, &nobody, ms);
 }
 
 /* Does the engine's info say so: "MemoryLimit", "PidsLimit", ... */

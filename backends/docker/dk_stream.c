@@ -35,7 +35,7 @@ struct head {
 };
 
 static enum nacre_status send_all(struct dk_wire *wire, const struct nacre_buf *text,
-                                  uint64_t deadline_ns, struct nacre_error *err)
+                                  struct nt_wait wait, struct nacre_error *err)
 {
     size_t done = 0;
 
@@ -49,7 +49,7 @@ static enum nacre_status send_all(struct dk_wire *wire, const struct nacre_buf *
             continue;
         if (errno != EAGAIN)
             return nacre_fail(err, NACRE_ERR_IO, "the connection to the engine broke");
-        status = dk_wire_wait(wire, POLLOUT, deadline_ns, err);
+        status = dk_wire_wait(wire, POLLOUT, wait, err);
         if (status != NACRE_OK)
             return status;
     }
@@ -58,7 +58,7 @@ static enum nacre_status send_all(struct dk_wire *wire, const struct nacre_buf *
 
 /* Adds what came; *ret_end when nothing more will. */
 static enum nacre_status receive(struct dk_wire *wire, struct head *head,
-                                 uint64_t deadline_ns, bool *ret_end,
+                                 struct nt_wait wait, bool *ret_end,
                                  struct nacre_error *err)
 {
     for (;;) {
@@ -74,19 +74,19 @@ static enum nacre_status receive(struct dk_wire *wire, struct head *head,
         }
         if (errno != EAGAIN)
             return nacre_fail(err, NACRE_ERR_IO, "the connection to the engine broke");
-        status = dk_wire_wait(wire, POLLIN, deadline_ns, err);
+        status = dk_wire_wait(wire, POLLIN, wait, err);
         if (status != NACRE_OK)
             return status;
     }
 }
 
 static enum nacre_status receive_head(struct dk_wire *wire, struct head *head,
-                                      uint64_t deadline_ns, struct nacre_error *err)
+                                      struct nt_wait wait, struct nacre_error *err)
 {
     while (head->end == 0) {
         const char *blank;
         bool ended = false;
-        enum nacre_status status = receive(wire, head, deadline_ns, &ended, err);
+        enum nacre_status status = receive(wire, head, wait, &ended, err);
 
         if (status != NACRE_OK)
             return status;
@@ -130,7 +130,7 @@ static enum nacre_status refused(struct dk_wire *wire, const struct dk_request *
         wanted = strtoul(length + 17, NULL, 10);
     wanted = wanted < HEAD_MAX - head->end ? wanted : HEAD_MAX - head->end;
     while (status == NACRE_OK && !ended && head->count - head->end < wanted)
-        status = receive(wire, head, request->deadline_ns, &ended, err);
+        status = receive(wire, head, request->wait, &ended, err);
     if (status == NACRE_OK)
         status = nacre_buf_add(&answer.body, head->bytes + head->end,
                                head->count - head->end, err);
@@ -155,10 +155,10 @@ static enum nacre_status hand_over(struct dk_client *client,
                             request->path, strstr(client->base, "://") + 3, strlen(body),
                             body);
     if (status == NACRE_OK)
-        status = send_all(stream->wire, &text, request->deadline_ns, err);
+        status = send_all(stream->wire, &text, request->wait, err);
     nacre_buf_clear(&text);
     if (status == NACRE_OK)
-        status = receive_head(stream->wire, &head, request->deadline_ns, err);
+        status = receive_head(stream->wire, &head, request->wait, err);
     if (status != NACRE_OK)
         return status;
     if (status_of(&head) != 101)
@@ -180,7 +180,7 @@ enum nacre_status dk_hijack(struct dk_client *client, const struct dk_request *r
         return nacre_fail(err, NACRE_ERR_MEMORY, "out of memory");
     status = dk_check_time(request, err);
     if (status == NACRE_OK)
-        status = dk_wire_open(client, request->doing, request->deadline_ns,
+        status = dk_wire_open(client, request->doing, request->wait,
                               &stream->wire, err);
     if (status != NACRE_OK)
         return status;
@@ -191,12 +191,12 @@ enum nacre_status dk_hijack(struct dk_client *client, const struct dk_request *r
 }
 
 enum nacre_status dk_attach(struct dk_client *client, const char *container,
-                            uint64_t deadline_ns, struct dk_stream **ret_stream,
+                            struct nt_wait wait, struct dk_stream **ret_stream,
                             struct nacre_error *err)
 {
     char path[320];
     const struct dk_request request = { .doing = "attaching to the container",
-                                        .path = path, .deadline_ns = deadline_ns };
+                                        .path = path, .wait = wait };
     enum nacre_status status = dk_check_container(container, err);
 
     if (status != NACRE_OK)

@@ -17,35 +17,58 @@ struct transfer {
     struct dk_client *client;
     const struct dk_request *request;
     struct dk_answer *answer;
-    CURL *handle;
+    struct dk_handle handle;
     size_t head_bytes;
     struct nacre_error *err;  /* written by the callback that ended it */
     enum nacre_status status; /* of that callback */
 };
 
-static CURL *take_handle(struct dk_client *client)
+struct dk_handle dk_handle_new(const struct dk_curl *curl)
 {
-    CURL *handle = NULL;
+    struct dk_handle handle = { curl->easy_init(), curl->multi_init() };
+
+    if (!handle.easy || !handle.multi)
+        dk_handle_free(curl, &handle);
+    return handle;
+}
+
+/* A transfer is in it or not: libcurl does not mind.  The connections go with the second
+ * of the two. */
+void dk_handle_free(const struct dk_curl *curl, struct dk_handle *handle)
+{
+    if (handle->easy && handle->multi)
+        (void)curl->multi_remove_handle(handle->multi, handle->easy);
+    if (handle->easy)
+        curl->easy_cleanup(handle->easy);
+    if (handle->multi)
+        (void)curl->multi_cleanup(handle->multi);
+    *handle = (struct dk_handle){ NULL, NULL };
+}
+
+static struct dk_handle take_handle(struct dk_client *client)
+{
+    struct dk_handle handle = { NULL, NULL };
 
     (void)pthread_mutex_lock(&client->lock);
     if (client->idle_count > 0)
         handle = client->idle[--client->idle_count];
     (void)pthread_mutex_unlock(&client->lock);
-    return handle ? handle : client->curl->easy_init();
+    return handle.easy ? handle : dk_handle_new(client->curl);
 }
 
 /* After a transfer that failed too: libcurl has closed its connection. */
-static void give_handle(struct dk_client *client, CURL *handle)
+static void give_handle(struct dk_client *client, struct dk_handle *handle)
 {
     bool kept;
 
+    (void)client->curl->multi_remove_handle(handle->multi, handle->easy);
     (void)pthread_mutex_lock(&client->lock);
     kept = client->idle_count < DK_IDLE_MAX;
     if (kept)
-        client->idle[client->idle_count++] = handle;
+        client->idle[client->idle_count++] = *handle;
     (void)pthread_mutex_unlock(&client->lock);
     if (!kept)
-        client->curl->easy_cleanup(handle);
+        dk_handle_free(client->curl, handle);
 }
 
 /* Every fd is CLOEXEC from birth; and a name that was let through as loopback's may
@@ -65,7 +88,6 @@ static curl_socket_t open_socket(void *data, curlsocktype purpose,
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* Never 0, which libcurl takes for "for ever". */
 int dk_left_ms(uint64_t deadline_ns)
 {
     struct timespec left = nacre_clock_until(deadline_ns);
@@ -94,12 +116,10 @@ static bool set_endpoint(const struct dk_client *client, CURL *handle)
 }
 
 enum nacre_status dk_prepare(const struct dk_client *client, CURL *handle,
-                             const char *path, uint64_t deadline_ns, char *error_text,
-                             struct nacre_error *err)
+                             const char *path, char *error_text, struct nacre_error *err)
 {
     CURLcode (*set)(CURL *, CURLoption, ...) = client->curl->easy_setopt;
     struct nacre_buf url = NACRE_BUF(DK_PATH_MAX + 512);
-    long ms = dk_left_ms(deadline_ns);
     enum nacre_status status;
 
     status = nacre_buf_addf(&url, err, "%s%s%s", client->base, client->prefix, path);
@@ -120,8 +140,6 @@ enum nacre_status dk_prepare(const struct dk_client *client, CURL *handle,
         set(handle, CURLOPT_NOSIGNAL, 1L) != CURLE_OK ||
         set(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket) != CURLE_OK ||
         set(handle, CURLOPT_OPENSOCKETDATA, client) != CURLE_OK ||
-        set(handle, CURLOPT_TIMEOUT_MS, ms) != CURLE_OK ||
-        set(handle, CURLOPT_CONNECTTIMEOUT_MS, ms) != CURLE_OK ||
         !set_endpoint(client, handle))
         status = nacre_fail(err, NACRE_ERR_MEMORY, "libcurl takes no option");
     nacre_buf_clear(&url);
@@ -182,7 +200,30 @@ static enum nacre_status fail_transfer(const struct dk_client *client, CURL *han
     }
 }
 
-enum nacre_status dk_perform(const struct dk_client *client, CURL *handle,
+/* Here the time is kept, not by libcurl: curl_easy_perform() would look around only once a
+ * second, and its own timeouts end a little before what they are told. */
+static CURLcode perform(const struct dk_curl *curl, const struct dk_handle *handle,
+                        const struct nt_wait *wait)
+{
+    CURLMcode code = curl->multi_add_handle(handle->multi, handle->easy);
+    const CURLMsg *done = NULL;
+    int running = 1, left;
+
+    while (code == CURLM_OK && running > 0 && !nt_wait_is_over(wait)) {
+        code = curl->multi_perform(handle->multi, &running);
+        if (code == CURLM_OK && running > 0)
+            code = curl->multi_poll(handle->multi, NULL, 0,
+                                    dk_left_ms(nt_wait_next_ns(wait)), NULL);
+    }
+    if (code != CURLM_OK)
+        return CURLE_OUT_OF_MEMORY;
+    if (running == 0)
+        done = curl->multi_info_read(handle->multi, &left);
+    return done ? done->data.result : CURLE_OPERATION_TIMEDOUT;
+}
+
+enum nacre_status dk_perform(const struct dk_client *client,
+                             const struct dk_handle *handle, struct nt_wait wait,
                              const char *doing, const char *error_text,
                              struct nacre_error *err)
 {
@@ -192,12 +233,12 @@ enum nacre_status dk_perform(const struct dk_client *client, CURL *handle,
 
     if (quiet_needed)
         dk_quiet_begin(&quiet);
-    code = client->curl->easy_perform(handle);
+    code = perform(client->curl, handle, &wait);
     if (quiet_needed)
         dk_quiet_end(&quiet);
     if (code == CURLE_OK)
         return NACRE_OK;
-    (void)fail_transfer(client, handle, code, error_text, err);
+    (void)fail_transfer(client, handle->easy, code, error_text, err);
     return nacre_fail_context(err, doing);
 }
 
@@ -225,8 +266,8 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *data)
     long http_status = 0;
 
     (void)one;
-    (void)transfer->client->curl->easy_getinfo(transfer->handle, CURLINFO_RESPONSE_CODE,
-                                               &http_status);
+    (void)transfer->client->curl->easy_getinfo(transfer->handle.easy,
+                                               CURLINFO_RESPONSE_CODE, &http_status);
     if (request->sink && http_status / 100 == 2)
         transfer->status = request->sink(request->sink_data, bytes, count, transfer->err);
     else
@@ -238,7 +279,7 @@ static size_t on_body(char *bytes, size_t one, size_t count, void *data)
     return 0;
 }
 
-/* The caller's pipe may stand still: the deadline holds here too. */
+/* The caller's pipe may stand still: the wait ends here too. */
 static size_t on_send(char *bytes, size_t one, size_t count, void *data)
 {
     struct transfer *transfer = data;
@@ -246,8 +287,8 @@ static size_t on_send(char *bytes, size_t one, size_t count, void *data)
     struct pollfd ready = { .fd = *request->body_fd, .events = POLLIN };
 
     (void)one;
-    while (nacre_clock_ns() < request->deadline_ns) {
-        int polled = poll(&ready, 1, dk_left_ms(request->deadline_ns));
+    while (!nt_wait_is_over(&request->wait)) {
+        int polled = poll(&ready, 1, dk_left_ms(nt_wait_next_ns(&request->wait)));
         ssize_t got = polled < 0 ? -1 : polled == 0 ? 0 : read(ready.fd, bytes, count);
 
         if (polled > 0 && got >= 0)
@@ -291,7 +332,7 @@ static bool set_request(struct transfer *transfer, const struct curl_slist *head
 {
     const struct dk_request *request = transfer->request;
     CURLcode (*set)(CURL *, CURLoption, ...) = transfer->client->curl->easy_setopt;
-    CURL *handle = transfer->handle;
+    CURL *handle = transfer->handle.easy;
     const char *body = request->body ? request->body : "";
     bool done = set(handle, CURLOPT_HTTPHEADER, headers) == CURLE_OK &&
                 set(handle, CURLOPT_HEADERFUNCTION, on_head) == CURLE_OK &&
@@ -326,20 +367,20 @@ static enum nacre_status send_with(struct transfer *transfer, struct nacre_error
     enum nacre_status status;
 
     status = !headers ? nacre_fail(err, NACRE_ERR_MEMORY, "out of memory")
-                      : dk_prepare(client, transfer->handle, request->path,
-                                   request->deadline_ns, error_text, err);
+                      : dk_prepare(client, transfer->handle.easy, request->path,
+                                   error_text, err);
     if (status == NACRE_OK && !set_request(transfer, headers))
         status = nacre_fail(err, NACRE_ERR_MEMORY, "libcurl takes no option");
     if (status == NACRE_OK) {
-        status = dk_perform(client, transfer->handle, request->doing, error_text,
-                            &broken);
+        status = dk_perform(client, &transfer->handle, request->wait, request->doing,
+                            error_text, &broken);
         if (transfer->status != NACRE_OK) /* what it is that libcurl gave up for */
             status = transfer->status;
         else if (status != NACRE_OK)
             *err = broken;
     }
     if (status == NACRE_OK)
-        (void)client->curl->easy_getinfo(transfer->handle, CURLINFO_RESPONSE_CODE,
+        (void)client->curl->easy_getinfo(transfer->handle.easy, CURLINFO_RESPONSE_CODE,
                                          &transfer->answer->http_status);
     client->curl->slist_free_all(headers);
     return status;
@@ -347,7 +388,7 @@ static enum nacre_status send_with(struct transfer *transfer, struct nacre_error
 
 enum nacre_status dk_check_time(const struct dk_request *request, struct nacre_error *err)
 {
-    if (nacre_clock_ns() < request->deadline_ns)
+    if (!nt_wait_is_over(&request->wait))
         return NACRE_OK;
     return nacre_fail(err, NACRE_ERR_TIMEOUT, "%s: no time was left to ask the engine",
                       request->doing);
@@ -364,9 +405,9 @@ enum nacre_status dk_send(struct dk_client *client, const struct dk_request *req
     if (status != NACRE_OK)
         return status;
     transfer.handle = take_handle(client);
-    if (!transfer.handle)
+    if (!transfer.handle.easy)
         return nacre_fail(err, NACRE_ERR_MEMORY, "libcurl gives no handle");
     status = send_with(&transfer, err);
-    give_handle(client, transfer.handle);
+    give_handle(client, &transfer.handle);
     return status;
 }

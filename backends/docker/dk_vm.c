@@ -163,8 +163,8 @@ enum nacre_status dk_vm_open(const struct dk_vm_order *order, struct dk_vm **ret
         status = start(vm, &stream, err);
     if (status != NACRE_OK)
         return status;
-    status = nt_box_open_machine(&stream, order->machine, order->config,
-                                 order->deadline_ns, order->cancelled, &vm->inside, err);
+    status = nt_box_open_machine(&stream, order->machine, order->config, order->wait,
+                                 &vm->inside, err);
     if (status == NACRE_ERR_IO)
         dk_vm_tell_end(vm, &for_memory, err);
     if (status != NACRE_OK)

@@ -16,8 +16,7 @@ struct dk_vm_order {
     const char *const *words; /* QEMU's; NULL-terminated */
     const struct init_machine *machine;
     const struct init_config *config;
-    uint64_t deadline_ns; /* for the report */
-    const _Atomic int *cancelled;
+    struct nt_wait wait; /* for the report */
 };
 
 /*

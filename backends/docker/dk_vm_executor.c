@@ -42,11 +42,13 @@ static struct executor *executor_of(struct nacre_executor *base)
 /* ---- what can be enforced here ---- */
 
 /* The image that QEMU is in; NACRE_ERR_UNAVAILABLE says how to make it. */
-static enum nacre_status find_image(struct dk_site *site, struct nacre_error *err)
+static enum nacre_status find_image(struct dk_site *site, const struct dk_caller *caller,
+                                    struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *image = NULL;
     enum nacre_status status = dk_image_inspect(site->client, NACRE_VM_IMAGE,
-                                                dk_within_ms(LOOK_MS), &image, err);
+                                                dk_caller_within(caller, LOOK_MS),
+                                                &image, err);
 
     return status == NACRE_ERR_NOT_FOUND
                ? nacre_fail(err, NACRE_ERR_UNAVAILABLE, DK_NO_VM_IMAGE)
@@ -85,13 +87,13 @@ static void find_walls(struct executor *executor)
 }
 
 /* Takes seconds where nobody has asked since the machine's start. */
-static void find_kvm(struct executor *executor)
+static void find_kvm(struct executor *executor, const struct dk_caller *caller)
 {
     struct dk_site *site = executor->containers->site;
     struct nacre_executor *base = &executor->base;
     char why[DK_KVM_TEXT] = "brought by the engine's runtime";
     bool usable = runtime_of(site) ||
-                  dk_kvm_is_usable(site, &executor->containers->cancelled, why);
+                  dk_kvm_is_usable(site, caller, why);
 
     nacre_mechanism_add(base, "kvm", usable, "%s", why);
     if (usable)
@@ -102,14 +104,15 @@ static void find_kvm(struct executor *executor)
 static void executor_probe(struct nacre_executor *base, uint64_t wanted)
 {
     struct executor *executor = executor_of(base);
+    const struct dk_caller caller = dk_executor_caller(executor->containers);
     struct nacre_error err;
     enum nacre_status status;
 
     (void)pthread_mutex_lock(&executor->probing);
     if (atomic_load(&base->features) == 0) {
-        status = dk_executor_reach(executor->containers, &err);
+        status = dk_executor_reach(executor->containers, &caller, &err);
         if (status == NACRE_OK && !runtime_of(executor->containers->site))
-            status = find_image(executor->containers->site, &err);
+            status = find_image(executor->containers->site, &caller, &err);
         if (status == NACRE_OK)
             find_walls(executor);
         else if (atomic_load(&base->mechanism_count) == 0)
@@ -117,7 +120,7 @@ static void executor_probe(struct nacre_executor *base, uint64_t wanted)
     }
     if (atomic_load(&base->features) != 0) {
         if (wanted & NACRE_FEATURE_KVM && !executor->knows_kvm)
-            find_kvm(executor);
+            find_kvm(executor, &caller);
         if (wanted & NACRE_FEATURE_EGRESS)
             nt_door_probe(base, executor->containers->options.doors,
                           &executor->containers->lock);

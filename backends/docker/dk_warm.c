@@ -10,7 +10,7 @@
 #include "dk_thread.h"
 #include "nacre/text.h"
 
-#define BEAT_S 1
+#define BEAT_NS NACRE_NS_PER_S
 #define WRITE_NS (5 * NACRE_NS_PER_S) /* how stale "last used" may be in the registry */
 
 /*
@@ -78,13 +78,10 @@ static void unlink_kept(struct dk_warm *warm, const struct kept *gone)
         }
 }
 
-/* At most a second. */
-static void wait_for(struct dk_warm *warm, pthread_cond_t *what)
+static void wait_for(struct dk_warm *warm, pthread_cond_t *what, uint64_t until_ns)
 {
-    struct timespec until;
+    const struct timespec until = dk_thread_moment(until_ns);
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += BEAT_S;
     (void)pthread_cond_timedwait(what, &warm->lock, &until);
 }
 
@@ -176,7 +173,7 @@ static void *beat(void *data)
         else if (must_write(warm))
             write_registry(warm);
         else
-            wait_for(warm, &warm->tick);
+            wait_for(warm, &warm->tick, nacre_clock_ns() + BEAT_NS);
     }
     (void)pthread_mutex_unlock(&warm->lock);
     return NULL;
@@ -315,15 +312,18 @@ static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan
 {
     for (;;) {
         struct kept *kept = find(warm, plan->scope_key);
+        const struct nt_wait wait = dk_caller_wait(caller);
         enum nacre_status status;
         bool good = false;
 
-        if (atomic_load(caller->cancelled))
-            return nacre_fail(err, NACRE_ERR_UNAVAILABLE, "cancelled");
+        if (nt_wait_is_over(&wait))
+            return nacre_fail(err, NACRE_ERR_TIMEOUT,
+                              "another call's sandbox of this scope was not ready, or had "
+                              "not ended");
         if (!kept)
             return make(warm, plan, name, caller, ret_box, err);
         if (!kept->box) { /* another call is making it */
-            wait_for(warm, &warm->changed);
+            wait_for(warm, &warm->changed, nt_wait_next_ns(&wait));
             continue;
         }
         if (!is_spent(kept)) {
@@ -341,7 +341,7 @@ static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan
         if (is_idle(kept))
             end_kept(warm, kept);
         else /* its commands are about to end */
-            wait_for(warm, &warm->changed);
+            wait_for(warm, &warm->changed, nt_wait_next_ns(&wait));
     }
 }
 

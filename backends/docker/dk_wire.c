@@ -12,7 +12,7 @@
 
 struct dk_wire {
     const struct dk_curl *curl;
-    CURL *handle; /* owns the socket */
+    struct dk_handle handle; /* owns the socket */
     char error_text[CURL_ERROR_SIZE];
     int fd;
     bool is_tls;
@@ -22,7 +22,7 @@ struct dk_wire {
 };
 
 enum nacre_status dk_wire_open(const struct dk_client *client, const char *doing,
-                               uint64_t deadline_ns, struct dk_wire **ret_wire,
+                               struct nt_wait wait, struct dk_wire **ret_wire,
                                struct nacre_error *err)
 {
     NACRE_AUTO(dk_wire_guard) struct dk_wire *wire = calloc(1, sizeof(*wire));
@@ -34,20 +34,20 @@ enum nacre_status dk_wire_open(const struct dk_client *client, const char *doing
     (void)pthread_mutex_init(&wire->lock, NULL);
     wire->curl = client->curl;
     wire->is_tls = client->endpoint.transport == DK_TRANSPORT_TLS;
-    wire->handle = client->curl->easy_init();
+    wire->handle = dk_handle_new(client->curl);
     if (wire->is_tls)
         wire->retry = malloc(RETRY_MAX);
-    if (!wire->handle || (wire->is_tls && !wire->retry))
+    if (!wire->handle.easy || (wire->is_tls && !wire->retry))
         return nacre_fail(err, NACRE_ERR_MEMORY, "out of memory");
-    status = dk_prepare(client, wire->handle, "/", deadline_ns, wire->error_text, err);
+    status = dk_prepare(client, wire->handle.easy, "/", wire->error_text, err);
     if (status == NACRE_OK &&
-        client->curl->easy_setopt(wire->handle, CURLOPT_CONNECT_ONLY, 1L) != CURLE_OK)
+        client->curl->easy_setopt(wire->handle.easy, CURLOPT_CONNECT_ONLY, 1L) != CURLE_OK)
         status = nacre_fail(err, NACRE_ERR_MEMORY, "libcurl takes no option");
     if (status == NACRE_OK)
-        status = dk_perform(client, wire->handle, doing, wire->error_text, err);
+        status = dk_perform(client, &wire->handle, wait, doing, wire->error_text, err);
     if (status != NACRE_OK)
         return status;
-    (void)client->curl->easy_getinfo(wire->handle, CURLINFO_ACTIVESOCKET, &fd);
+    (void)client->curl->easy_getinfo(wire->handle.easy, CURLINFO_ACTIVESOCKET, &fd);
     if (fd == CURL_SOCKET_BAD)
         return nacre_fail(err, NACRE_ERR_BACKEND, "libcurl gives no socket");
     wire->fd = fd;
@@ -62,8 +62,7 @@ void dk_wire_free(struct dk_wire *wire)
     if (!wire)
         return;
     dk_quiet_begin(&quiet);
-    if (wire->handle)
-        wire->curl->easy_cleanup(wire->handle);
+    dk_handle_free(wire->curl, &wire->handle);
     dk_quiet_end(&quiet);
     (void)pthread_mutex_destroy(&wire->lock);
     free(wire->retry);
@@ -91,7 +90,7 @@ static ssize_t recv_tls(struct dk_wire *wire, void *bytes, size_t count)
 
     (void)pthread_mutex_lock(&wire->lock);
     dk_quiet_begin(&quiet);
-    code = wire->curl->easy_recv(wire->handle, bytes, count, &got);
+    code = wire->curl->easy_recv(wire->handle.easy, bytes, count, &got);
     dk_quiet_end(&quiet);
     (void)pthread_mutex_unlock(&wire->lock);
     return count_or_errno(code, got);
@@ -110,7 +109,7 @@ static ssize_t send_tls(struct dk_wire *wire, const void *bytes, size_t count)
     }
     assert(wire->retry_count <= count);
     dk_quiet_begin(&quiet);
-    code = wire->curl->easy_send(wire->handle, wire->retry, wire->retry_count, &sent);
+    code = wire->curl->easy_send(wire->handle.easy, wire->retry, wire->retry_count, &sent);
     dk_quiet_end(&quiet);
     if (code != CURLE_AGAIN)
         wire->retry_count = 0;
@@ -152,12 +151,12 @@ enum nacre_status dk_wire_end(struct dk_wire *wire, struct nacre_error *err)
 }
 
 enum nacre_status dk_wire_wait(const struct dk_wire *wire, short events,
-                               uint64_t deadline_ns, struct nacre_error *err)
+                               struct nt_wait wait, struct nacre_error *err)
 {
     struct pollfd ready = { .fd = wire->fd, .events = events };
 
-    while (nacre_clock_ns() < deadline_ns) {
-        int polled = poll(&ready, 1, dk_left_ms(deadline_ns));
+    while (!nt_wait_is_over(&wait)) {
+        int polled = poll(&ready, 1, dk_left_ms(nt_wait_next_ns(&wait)));
 
         if (polled > 0)
             return NACRE_OK;

@@ -10,7 +10,7 @@
 struct dk_wire;
 
 NACRE_MUST_CHECK enum nacre_status dk_wire_open(const struct dk_client *client,
-                                                const char *doing, uint64_t deadline_ns,
+                                                const char *doing, struct nt_wait wait,
                                                 struct dk_wire **ret_wire,
                                                 struct nacre_error *err);
 void dk_wire_free(struct dk_wire *wire);
@@ -27,9 +27,9 @@ ssize_t dk_wire_send(struct dk_wire *wire, const void *bytes, size_t count);
 NACRE_MUST_CHECK enum nacre_status dk_wire_end(struct dk_wire *wire,
                                                struct nacre_error *err);
 
-/* Until `events` or the deadline (NACRE_ERR_TIMEOUT). */
+/* Until `events`, or until it is over (NACRE_ERR_TIMEOUT). */
 NACRE_MUST_CHECK enum nacre_status dk_wire_wait(const struct dk_wire *wire, short events,
-                                                uint64_t deadline_ns,
+                                                struct nt_wait wait,
                                                 struct nacre_error *err);
 
 #endif

@@ -15,7 +15,6 @@
 #include "nt_private.h"
 
 #define OUT_BYTES_MAX ((size_t)256 << 20) /* many commands' words at once */
-#define SLICE_NS (100 * NACRE_NS_PER_MS)  /* how long a wait goes without a look around */
 #define BEATS 5 /* so many until init misses them */
 #define READS_MAX 16 /* by a beat: other boxes wait for theirs */
 
@@ -143,27 +142,23 @@ static enum nacre_status spent(const struct nt_box *box, enum nacre_status statu
     return nacre_fail(err, status, "%s", box->why);
 }
 
-static enum nacre_status await_report(struct nt_box *box, uint64_t deadline_ns,
-                                      const _Atomic int *cancelled,
+static enum nacre_status await_report(struct nt_box *box, const struct nt_wait *wait,
                                       struct nacre_error *err)
 {
     while (!box->reported) {
         struct pollfd ready = { .fd = box->stream.ops->poll_fd(box->stream.stream),
                                 .events = POLLIN };
-        uint64_t now = nacre_clock_ns();
-        struct timespec left =
-            nacre_clock_until(now + SLICE_NS < deadline_ns ? now + SLICE_NS
-                                                           : deadline_ns);
+        struct timespec left = nacre_clock_until(nt_wait_next_ns(wait));
 
         /* Before the report there is nothing that could have had effects. */
         if (atomic_load(&box->spent))
             return spent(box, box->failed ? NACRE_ERR_UNAVAILABLE : NACRE_ERR_IO, err);
-        if (cancelled && atomic_load(cancelled))
+        if (nt_wait_is_cancelled(wait))
             return nacre_fail(err, NACRE_ERR_TIMEOUT, "cancelled");
-        if (now >= deadline_ns)
+        if (nt_wait_is_over(wait))
             return nacre_fail(err, NACRE_ERR_TIMEOUT,
                               "the sandbox was not ready in time: init has not reported");
-        nt_wire_beat(box, now);
+        nt_wire_beat(box, nacre_clock_ns());
         nt_wire_flush(box);
         if (nt_wire_read(box))
             continue;
@@ -234,17 +229,17 @@ static struct nt_box *box_new(struct nt_stream *stream, const struct init_config
 }
 
 enum nacre_status nt_box_open(struct nt_stream *stream, const struct init_config *config,
-                              uint64_t deadline_ns, const _Atomic int *cancelled,
-                              struct nt_box **ret_box, struct nacre_error *err)
+                              struct nt_wait wait, struct nt_box **ret_box,
+                              struct nacre_error *err)
 {
-    return nt_box_open_machine(stream, NULL, config, deadline_ns, cancelled, ret_box, err);
+    return nt_box_open_machine(stream, NULL, config, wait, ret_box, err);
 }
 
 enum nacre_status nt_box_open_machine(struct nt_stream *stream,
                                       const struct init_machine *machine,
                                       const struct init_config *config,
-                                      uint64_t deadline_ns, const _Atomic int *cancelled,
-                                      struct nt_box **ret_box, struct nacre_error *err)
+                                      struct nt_wait wait, struct nt_box **ret_box,
+                                      struct nacre_error *err)
 {
     NACRE_AUTO(nt_box_guard) struct nt_box *box = box_new(stream, config);
     enum nacre_status status = NACRE_OK;
@@ -261,7 +256,7 @@ enum nacre_status nt_box_open_machine(struct nt_stream *stream,
     if (status == NACRE_OK)
         status = send_config(box, config, err);
     if (status == NACRE_OK)
-        status = await_report(box, deadline_ns, cancelled, err);
+        status = await_report(box, &wait, err);
     if (status == NACRE_OK)
         status = keep_answers(box, config, err);
     if (status != NACRE_OK)

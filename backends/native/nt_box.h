@@ -9,6 +9,7 @@
 #include "nacre/error.h"
 #include "nacre/plan.h"
 #include "nacre/result.h"
+#include "nt_wait.h"
 
 /*
  * A sandbox with our init in it, as its one owner sees it: through the channel.  Process,
@@ -36,15 +37,13 @@ struct nt_box;
 
 /*
  * Takes `stream` (closed on failure too), sends the configuration and waits for the
- * report until `deadline_ns` (nacre_clock_ns).  No command has run yet: judge the report,
- * and free the box if it is not as planned.  NACRE_ERR_PROTOCOL-like trouble (frames that
- * are none, a report that is cut) is NACRE_ERR_IO with a sentence.  `cancelled` may be
- * NULL; a number in it ends the wait.
+ * report until the wait is over (NACRE_ERR_TIMEOUT).  No command has run yet: judge the
+ * report, and free the box if it is not as planned.  NACRE_ERR_PROTOCOL-like trouble
+ * (frames that are none, a report that is cut) is NACRE_ERR_IO with a sentence.
  */
 NACRE_MUST_CHECK enum nacre_status nt_box_open(struct nt_stream *stream,
                                                const struct init_config *config,
-                                               uint64_t deadline_ns,
-                                               const _Atomic int *cancelled,
+                                               struct nt_wait wait,
                                                struct nt_box **ret_box,
                                                struct nacre_error *err);
 
@@ -53,8 +52,7 @@ NACRE_MUST_CHECK enum nacre_status nt_box_open(struct nt_stream *stream,
 NACRE_MUST_CHECK enum nacre_status nt_box_open_machine(struct nt_stream *stream,
                                                        const struct init_machine *machine,
                                                        const struct init_config *config,
-                                                       uint64_t deadline_ns,
-                                                       const _Atomic int *cancelled,
+                                                       struct nt_wait wait,
                                                        struct nt_box **ret_box,
                                                        struct nacre_error *err);
 

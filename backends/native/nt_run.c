@@ -147,13 +147,9 @@ static void end_if_disturbed(struct call *call)
         kill_it(call, NT_KILL_DISTURBED, SIGKILL, reason);
 }
 
-/* By which signal; 0: nobody has. */
 static int cancelled_by(const struct nt_command *command)
 {
-    const _Atomic int *all = command->cancelled, *this = command->request->cancelled;
-    int number = all ? atomic_load(all) : 0;
-
-    return number == 0 && this ? atomic_load(this) : number;
+    return nt_cancelled_by(command->cancelled, command->request->cancelled);
 }
 
 /* By what a person or a supervisor sends it is asked, and may tidy up; what is still there

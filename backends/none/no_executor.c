@@ -96,6 +96,7 @@ static enum nacre_status place_make(struct executor *executor, struct place *pla
         .deadline_ns = nacre_clock_ns() + MAKING_MS * NACRE_NS_PER_MS,
         .cancelled = &executor->cancelled,
     };
+    const struct nt_wait wait = { options.deadline_ns, options.cancelled, NULL };
     struct nt_stream stream;
     enum nacre_status status =
         nt_launch(executor->launcher, &options, &place->launched, err);
@@ -103,8 +104,7 @@ static enum nacre_status place_make(struct executor *executor, struct place *pla
     if (status == NACRE_OK)
         status = nt_stream_fd(nacre_fd_take(&place->launched.channel_fd), &stream, err);
     if (status == NACRE_OK)
-        status = nt_box_open(&stream, &config, options.deadline_ns, &executor->cancelled,
-                             &place->box, err);
+        status = nt_box_open(&stream, &config, wait, &place->box, err);
     return status;
 }
 

@@ -368,6 +368,7 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
         .questions = sandbox->expect->questions,
         .question_count = sandbox->expect->question_count,
     };
+    const struct nt_wait wait = { deadline_ns, &sandbox->executor->cancelled, NULL };
     struct nt_stream stream;
     enum nacre_status status = pr_expect_masks(&sandbox->spec, &masks, &config.mask_count,
                                           &names, err);
@@ -377,8 +378,7 @@ static enum nacre_status open_box(struct sandbox *sandbox, uint64_t deadline_ns,
     config.masks = masks;
     status = nt_stream_fd(nacre_fd_take(&sandbox->launched.channel_fd), &stream, err);
     if (status == NACRE_OK)
-        status = nt_box_open(&stream, &config, deadline_ns, &sandbox->executor->cancelled,
-                             &sandbox->box, err);
+        status = nt_box_open(&stream, &config, wait, &sandbox->box, err);
     if (status == NACRE_OK)
         status = pr_expect_judge(sandbox->expect, sandbox->box, err);
     return status;

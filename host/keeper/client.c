@@ -73,17 +73,34 @@ static enum nacre_status read_failure(const json_t *json, struct nacre_error *er
     return failure.status;
 }
 
+/* Until it speaks, or until it could be waited for no longer. */
+static enum nacre_status await(int socket, uint64_t deadline_ns,
+                               const _Atomic int *cancelled, struct nacre_error *err)
+{
+    struct pollfd ready = { .fd = socket, .events = POLLIN };
+
+    while (nacre_clock_ns() < deadline_ns && poll(&ready, 1, SLICE_MS) <= 0)
+        if (cancelled && atomic_load(cancelled))
+            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                              "cancelled while the keeper looked for the engine");
+    return NACRE_OK;
+}
+
 enum nacre_status keeper_ask(int socket, enum message_kind kind, json_t *question,
-                             json_t **ret_answer, struct nacre_error *err)
+                             const _Atomic int *cancelled, json_t **ret_answer,
+                             struct nacre_error *err)
 {
     NACRE_AUTO(nacre_buf_clear) struct nacre_buf bytes = NACRE_BUF(MESSAGE_BYTES_MAX);
     NACRE_AUTO(message_json_guard) json_t *json = NULL;
     enum message_kind answered = MESSAGE_NONE;
+    uint64_t deadline_ns = message_within_ms(ANSWER_MS);
     enum nacre_status status = message_send_json(socket, kind, question, -1,
                                                  message_within_ms(MESSAGE_MS), err);
 
     if (status == NACRE_OK)
-        status = receive(socket, message_within_ms(ANSWER_MS), &answered, &bytes, err);
+        status = await(socket, deadline_ns, cancelled, err);
+    if (status == NACRE_OK)
+        status = receive(socket, deadline_ns, &answered, &bytes, err);
     if (status == NACRE_OK)
         status = message_parse(&bytes, &json, err);
     if (status == NACRE_OK && answered == MESSAGE_FAILURE)
@@ -110,7 +127,7 @@ static enum nacre_status learn(struct executor *executor, int socket,
                                           json_pack("{s:o, s:s}", "engine",
                                                     keeper_engine(&ours), "level",
                                                     executor->base.ops->name),
-                                          &answer, err);
+                                          &executor->cancelled, &answer, err);
 
     if (status == NACRE_OK &&
         (json_unpack(answer, "{s:I, s:o !}", "features", &features, "mechanisms",
@@ -446,7 +463,7 @@ static enum nacre_status ask_keeper(const char *state_dir, enum message_kind kin
         json_decref(question);
         return status;
     }
-    return keeper_ask(socket, kind, question, ret_answer, err);
+    return keeper_ask(socket, kind, question, NULL, ret_answer, err);
 }
 
 enum nacre_status nacre_keeper_list(const char *state_dir,

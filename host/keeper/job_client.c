@@ -32,7 +32,7 @@ static enum nacre_status ask(const struct nacre_keeper_at *at, bool start,
         json_decref(question);
         return status;
     }
-    return keeper_ask(socket, MESSAGE_JOB, question, ret_answer, err);
+    return keeper_ask(socket, MESSAGE_JOB, question, NULL, ret_answer, err);
 }
 
 static json_t *question(const char *op, const struct nacre_job_owner *owner,

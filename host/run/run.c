@@ -48,6 +48,24 @@ static bool is_refusal(enum nacre_status status)
     return status == NACRE_ERR_DENIED || status == NACRE_ERR_UNAVAILABLE;
 }
 
+/* Who wants no more of it has kept us from finding out what could be enforced. */
+static enum nacre_status refused(struct nacre_engine *engine, enum nacre_status status,
+                                 struct nacre_result *result,
+                                 const struct nacre_error *err)
+{
+    int number = atomic_load(&engine->cancelled);
+
+    if (status != NACRE_ERR_UNAVAILABLE || number == 0)
+        return denied(result, err);
+    result->outcome = NACRE_OUTCOME_KILLED;
+    result->signal = number;
+    result->usage.fuel_exact = true;
+    result->denial_count = 0;
+    result->denials_seen = 0;
+    (void)snprintf(result->reason, sizeof(result->reason), "cancelled before it began");
+    return NACRE_OK;
+}
+
 /* By its rule it is of files, and else of a host that the door refused: a guest's path may
  * be as short as a name, too.  What by its name would have been let through was refused
  * for where it led, or for what it is; the latter has no line. */
@@ -345,7 +363,7 @@ static enum nacre_status run_request(struct nacre_engine *engine,
     if (status != NACRE_OK)
         executor = NULL;
     if (is_refusal(status))
-        status = denied(result, err);
+        status = refused(engine, status, result, err);
     if (!executor)
         run_leaks_refused(record->policy, record->request, result,
                           status == NACRE_OK ? NULL : err);

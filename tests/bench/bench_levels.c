@@ -137,16 +137,16 @@ static void call_exec(void *data)
 {
     const struct exec *exec = data;
     NACRE_AUTO(dk_stream_guard) struct dk_stream *stream = NULL;
-    uint64_t deadline_ns = dk_within_ms(ENGINE_MS);
+    const struct nt_wait wait = dk_within_ms(ENGINE_MS);
     struct engine_exec_state state;
     struct nacre_error err;
     char id[DK_ID];
 
-    check(engine_exec_create(exec->client, exec->container, exec->body, deadline_ns, id,
+    check(engine_exec_create(exec->client, exec->container, exec->body, wait, id,
                          &err), &err);
-    check(engine_exec_start(exec->client, id, deadline_ns, &stream, &err), &err);
+    check(engine_exec_start(exec->client, id, wait, &stream, &err), &err);
     drain(stream);
-    check(engine_exec_inspect(exec->client, id, deadline_ns, &state, &err), &err);
+    check(engine_exec_inspect(exec->client, id, wait, &state, &err), &err);
     if (state.running || state.exit_status != 0)
         measure_die("an exec ended with status %d", state.exit_status);
 }

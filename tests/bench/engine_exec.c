@@ -23,14 +23,14 @@ static enum nacre_status exec_path(const char *exec, const char *tail,
 }
 
 enum nacre_status engine_exec_create(struct dk_client *client, const char *container,
-                                 const json_t *body, uint64_t deadline_ns,
+                                 const json_t *body, struct nt_wait wait,
                                  char ret_exec[DK_ID], struct nacre_error *err)
 {
     NACRE_AUTO(nacre_heap_guard) char *text = NULL;
     NACRE_AUTO(dk_json_guard) json_t *answer = NULL;
     char path[PATH];
     struct dk_request request = { .doing = "creating the exec", .method = "POST",
-                                  .path = path, .deadline_ns = deadline_ns };
+                                  .path = path, .wait = wait };
     enum nacre_status status = dk_check_container(container, err);
 
     if (status == NACRE_OK)
@@ -47,26 +47,26 @@ enum nacre_status engine_exec_create(struct dk_client *client, const char *conta
 }
 
 enum nacre_status engine_exec_start(struct dk_client *client, const char *exec,
-                                uint64_t deadline_ns, struct dk_stream **ret_stream,
+                                struct nt_wait wait, struct dk_stream **ret_stream,
                                 struct nacre_error *err)
 {
     char path[PATH];
     const struct dk_request request = { .doing = "starting the exec", .path = path,
                                         .body = "{\"Detach\":false,\"Tty\":false}",
-                                        .deadline_ns = deadline_ns };
+                                        .wait = wait };
     enum nacre_status status = exec_path(exec, "/start", path, err);
 
     return status != NACRE_OK ? status : dk_hijack(client, &request, ret_stream, err);
 }
 
 enum nacre_status engine_exec_inspect(struct dk_client *client, const char *exec,
-                                  uint64_t deadline_ns, struct engine_exec_state *ret_state,
+                                  struct nt_wait wait, struct engine_exec_state *ret_state,
                                   struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *answer = NULL;
     char path[PATH];
     const struct dk_request request = { .doing = "inspecting the exec", .method = "GET",
-                                        .path = path, .deadline_ns = deadline_ns };
+                                        .path = path, .wait = wait };
     enum nacre_status status = exec_path(exec, "/json", path, err);
     const json_t *running, *code;
     bool has_ended;

@@ -9,12 +9,12 @@
 NACRE_MUST_CHECK enum nacre_status engine_exec_create(struct dk_client *client,
                                                   const char *container,
                                                   const json_t *body,
-                                                  uint64_t deadline_ns,
+                                                  struct nt_wait wait,
                                                   char ret_exec[DK_ID],
                                                   struct nacre_error *err);
 
 NACRE_MUST_CHECK enum nacre_status engine_exec_start(struct dk_client *client,
-                                                 const char *exec, uint64_t deadline_ns,
+                                                 const char *exec, struct nt_wait wait,
                                                  struct dk_stream **ret_stream,
                                                  struct nacre_error *err);
 
@@ -25,7 +25,7 @@ struct engine_exec_state {
 };
 
 NACRE_MUST_CHECK enum nacre_status engine_exec_inspect(struct dk_client *client,
-                                                   const char *exec, uint64_t deadline_ns,
+                                                   const char *exec, struct nt_wait wait,
                                                    struct engine_exec_state *ret_state,
                                                    struct nacre_error *err);
 

@@ -30,15 +30,16 @@ static struct init_config config = { .beat_ms_max = 5000,
                                      .questions = questions,
                                      .question_count = 2 };
 
-static inline uint64_t in_ms(uint64_t ms)
+static inline struct nt_wait in_ms(uint64_t ms)
 {
-    return nacre_clock_ns() + ms * NACRE_NS_PER_MS;
+    return (struct nt_wait){ .deadline_ns = nacre_clock_ns() + ms * NACRE_NS_PER_MS };
 }
 
 static inline enum nacre_status open_box(void (*script)(struct fake_init *),
                                          uint64_t wait_ms, const _Atomic int *cancelled,
                                          struct nt_box **ret_box)
 {
+    struct nt_wait wait = in_ms(wait_ms);
     struct nt_stream stream;
     int fd;
 
@@ -47,7 +48,8 @@ static inline enum nacre_status open_box(void (*script)(struct fake_init *),
     fd = fake_init_start(&fake);
     assert_true(fd >= 0);
     assert_int_equal(nt_stream_fd(fd, &stream, &err), NACRE_OK);
-    return nt_box_open(&stream, &config, in_ms(wait_ms), cancelled, ret_box, &err);
+    wait.cancelled = cancelled;
+    return nt_box_open(&stream, &config, wait, ret_box, &err);
 }
 
 static inline struct nt_box *opened(void (*script)(struct fake_init *), void *data)

@@ -17,6 +17,8 @@
 #define CARRIER "/containers/nacre-init-*/json"
 #define MISSING { .method = "GET", .path = CARRIER, .status = 404, .times = 1 }
 #define LAYERED(text) { .method = "GET", .path = "/images/*", .body = text }
+static const struct dk_caller nobody;
+
 #define FOUND(text) { .method = "GET", .path = CARRIER, .body = text }
 
 #define VOLUME(name, at)                                                                 \
@@ -51,7 +53,7 @@ static void learn_layer(char ret_layers[256])
     struct nacre_error err;
     const char *at = NULL;
 
-    assert_int_not_equal(dk_carrier_find(client, &carried, &err), NACRE_OK);
+    assert_int_not_equal(dk_carrier_find(client, &nobody, &carried, &err), NACRE_OK);
     for (size_t i = 0; i < fake_engine_asked(engine) && !at; i++)
         at = strstr(fake_engine_line(engine, i), lead);
     assert_non_null(at);
@@ -75,7 +77,7 @@ static void one_that_is_there_is_used_and_nothing_is_made(void **state)
     learn_layer(layers);
     posts = asked("POST ");
     client = opened(rules);
-    assert_int_equal(dk_carrier_find(client, &carried, &err), NACRE_OK);
+    assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err), NACRE_OK);
     assert_string_equal(carried.init, A);
     assert_string_equal(carried.cover, B);
     assert_int_equal(asked("POST "), posts);
@@ -106,7 +108,7 @@ static void one_that_is_not_as_nacre_makes_it_is_refused(void **state)
         struct dk_carried carried;
         struct nacre_error err;
 
-        assert_int_equal(dk_carrier_find(client, &carried, &err), NACRE_ERR_UNAVAILABLE);
+        assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err), NACRE_ERR_UNAVAILABLE);
         assert_non_null(strstr(err.text, "is not as nacre makes it: remove it"));
     }
 }
@@ -134,7 +136,7 @@ static void an_image_that_is_not_exactly_the_layer_is_refused(void **state)
         struct dk_carried carried;
         struct nacre_error err;
 
-        assert_int_equal(dk_carrier_find(client, &carried, &err), NACRE_ERR_UNAVAILABLE);
+        assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err), NACRE_ERR_UNAVAILABLE);
     }
 }
 
@@ -164,7 +166,7 @@ static void making_one_removes_those_of_other_versions_after_a_week(void **state
                    (unsigned long)(now_s - 8 * 24 * 3600),
                    (unsigned long)(now_s - 6 * 24 * 3600));
     client = opened(rules);
-    assert_int_equal(dk_carrier_find(client, &carried, &err), NACRE_OK);
+    assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err), NACRE_OK);
     assert_string_equal(carried.init, A);
     assert_int_equal(asked("DELETE /v1.41/containers/" A), 1);
     assert_int_equal(asked("DELETE /v1.41/images/nacre-init:aaaaaaaaaaaaaaaa"), 1);

@@ -14,6 +14,7 @@
 
 static struct dk_site *site;
 static char image_id[DK_IMAGE_ID];
+static const struct dk_caller nobody;
 
 static bool find_id(const char *image, char ret_id[DK_IMAGE_ID])
 {
@@ -38,7 +39,7 @@ static int enter(void **state)
         return 0; /* it skips */
     jail.options.state_dir = jail.state;
     return find_id(ENGINE_IMAGE, image_id) &&
-                   dk_site_open(&jail.options, &site, &err) == NACRE_OK
+                   dk_site_open(&jail.options, &nobody, &site, &err) == NACRE_OK
                ? 0
                : -1;
 }
@@ -60,7 +61,7 @@ static void find(char ret_path[NACRE_PATH_MAX], struct stat *ret_info)
 {
     struct nacre_error err;
 
-    if (dk_disk_find(site, image_id, NULL, ret_path, &err) != NACRE_OK)
+    if (dk_disk_find(site, image_id, &nobody, ret_path, &err) != NACRE_OK)
         fail_msg("%s", err.text);
     assert_int_equal(lstat(ret_path, ret_info), 0);
 }
@@ -171,7 +172,7 @@ static void a_disk_that_was_spoiled_is_made_again(void **state)
         spoiled = digest_of(path);
         dk_site_free(site); /* whoever made it knows it to be good */
         site = NULL;
-        assert_int_equal(dk_site_open(&jail.options, &site, &err), NACRE_OK);
+        assert_int_equal(dk_site_open(&jail.options, &nobody, &site, &err), NACRE_OK);
         find(path, &info);
         is = digest_of(path);
         assert_false(nacre_digest_equal(&is, &spoiled));
@@ -191,7 +192,7 @@ static void what_is_no_image_makes_no_disk(void **state)
 
     NEEDS_MACHINES();
     for (size_t i = 0; i < NACRE_COUNT(ids); i++)
-        assert_int_not_equal(dk_disk_find(site, ids[i], NULL, path, &err), NACRE_OK);
+        assert_int_not_equal(dk_disk_find(site, ids[i], &nobody, path, &err), NACRE_OK);
     (void)snprintf(making, sizeof(making), "%s/machines/making", jail.state);
     assert_int_not_equal(access(making, F_OK), 0);
 }
@@ -205,7 +206,7 @@ static void a_directory_that_others_can_enter_is_not_used(void **state)
     (void)snprintf(dir, sizeof(dir), "%s/machines", jail.state);
     assert_int_equal(mkdir(dir, 0755), 0);
     assert_int_equal(chmod(dir, 0755), 0);
-    assert_int_equal(dk_disk_find(site, image_id, NULL, path, &err), NACRE_ERR_IO);
+    assert_int_equal(dk_disk_find(site, image_id, &nobody, path, &err), NACRE_ERR_IO);
 }
 
 int main(void)

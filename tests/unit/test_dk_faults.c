@@ -6,9 +6,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fake_engine.h"
 #include "jail_world.h"
@@ -20,6 +23,7 @@ static struct fake_engine *engine;
 static char socket_path[96];
 static char *none[] = { NULL };
 
+#define PATIENT_MS 60000 /* of a run that is not to end by its time */
 #define IMAGE_ID "sha256:" FAKE_ID
 #define INFO                                                                       \
     { .method = "GET", .path = "/info",                                            \
@@ -41,7 +45,7 @@ static int enter(void **state)
     (void)state;
     jail_prepare(&jail, &nacre_container_executor);
     jail.plan.level = NACRE_LEVEL_CONTAINER;
-    jail.plan.limits.wall_ms_max = 1000;
+    jail.plan.limits.wall_ms_max = PATIENT_MS;
     jail.plan.container = (struct nacre_container){
         .image = image, .tmpfs = none, .keep_capabilities = none,
         .blocked_syscalls = none, .environment = none, .ulimits = none,
@@ -258,6 +262,161 @@ static void each_call_that_hangs_is_given_up_and_leaves_nothing(void **state)
     }
 }
 
+/* ---- the run's own time, and who wants no more of it ---- */
+
+#define WALL_MS 500
+#define BEGUN_MS 200                         /* into a run that hangs */
+#define AT_ONCE_NS (3 * NACRE_NS_PER_S) /* with what is removed, on a busy machine */
+
+/* Taking away what was half made has a time of its own. */
+static bool hangs_when_removed(size_t i)
+{
+    return strcmp(hangs[i].rule.method ? hangs[i].rule.method : "", "DELETE") == 0;
+}
+
+static void the_policys_time_bounds_each_call(void **state)
+{
+    (void)state;
+    open_with(0);
+    jail.plan.limits.wall_ms_max = WALL_MS;
+    for (size_t i = 0; i < NACRE_COUNT(hangs); i++) {
+        size_t removed = asked("DELETE ");
+        uint64_t from = nacre_clock_ns(), taken;
+        enum nacre_status status;
+
+        if (hangs_when_removed(i))
+            continue;
+        whole[0] = hangs[i].rule;
+        status = jail_run(&jail, "true");
+        taken = nacre_clock_ns() - from;
+        if (status != NACRE_OK || taken >= AT_ONCE_NS ||
+            taken < WALL_MS * NACRE_NS_PER_MS ||
+            (asked("DELETE ") > removed) != hangs[i].removed)
+            fail_msg("%s: %s", hangs[i].rule.path, jail.err.text);
+        assert_int_equal(jail.result->outcome, NACRE_OUTCOME_TIMED_OUT);
+        assert_true(jail.result->reason[0]);
+    }
+}
+
+static void pause_ms(uint32_t ms)
+{
+    const struct timespec pause = { .tv_sec = ms / 1000,
+                                    .tv_nsec = ms % 1000 * (long)NACRE_NS_PER_MS };
+
+    (void)nanosleep(&pause, NULL);
+}
+
+static void *cancel_all(void *unused)
+{
+    (void)unused;
+    pause_ms(BEGUN_MS);
+    jail.ops->cancel(jail.executor, SIGTERM);
+    return NULL;
+}
+
+static void *cancel_this_one(void *flag)
+{
+    pause_ms(BEGUN_MS);
+    atomic_store((_Atomic int *)flag, SIGTERM);
+    return NULL;
+}
+
+static void each_call_ends_when_the_run_is_cancelled(void **state)
+{
+    static void *(*const ways[])(void *) = { cancel_all, cancel_this_one };
+    _Atomic int flag;
+
+    (void)state;
+    open_with(0);
+    jail.request.cancelled = &flag;
+    for (size_t i = 0; i < NACRE_COUNT(ways) * NACRE_COUNT(hangs); i++) {
+        size_t hang = i / NACRE_COUNT(ways), removed = asked("DELETE ");
+        uint64_t from = nacre_clock_ns();
+        pthread_t canceller;
+        enum nacre_status status;
+
+        if (hangs_when_removed(hang))
+            continue;
+        atomic_store(&flag, 0);
+        jail.ops->cancel(jail.executor, 0);
+        whole[0] = hangs[hang].rule;
+        assert_int_equal(pthread_create(&canceller, NULL, ways[i % NACRE_COUNT(ways)],
+                                        &flag), 0);
+        status = jail_run(&jail, "true");
+        (void)pthread_join(canceller, NULL);
+        if (status != NACRE_OK || nacre_clock_ns() - from >= AT_ONCE_NS ||
+            (asked("DELETE ") > removed) != hangs[hang].removed)
+            fail_msg("%s: %s", hangs[hang].rule.path, jail.err.text);
+        assert_int_equal(jail.result->outcome, NACRE_OUTCOME_KILLED);
+        assert_int_equal(jail.result->signal, SIGTERM);
+    }
+    jail.request.cancelled = NULL;
+}
+
+static void the_search_for_an_engine_ends_when_cancelled(void **state)
+{
+    uint64_t from = nacre_clock_ns();
+    pthread_t canceller;
+
+    (void)state;
+    whole[0] = (struct fake_rule)HANG("GET", "/version");
+    start(whole);
+    assert_int_equal(jail_open(&jail), NACRE_OK);
+    assert_int_equal(pthread_create(&canceller, NULL, cancel_all, NULL), 0);
+    jail.ops->probe(jail.executor, 0);
+    (void)pthread_join(canceller, NULL);
+    assert_true(nacre_clock_ns() - from < AT_ONCE_NS);
+    assert_int_equal(atomic_load(&jail.executor->features), 0);
+}
+
+/* One that makes the sandbox of a scope, and never gets an answer. */
+static void *make_for_ever(void *data)
+{
+    struct jail *other = data;
+
+    (void)!jail_run(other, "true");
+    return NULL;
+}
+
+static void who_waits_for_anothers_sandbox_has_its_own_time_and_cancel(void **state)
+{
+    static char scope[] = "session:one";
+    struct jail other;
+    _Atomic int flag = 0;
+    pthread_t maker, canceller;
+    uint64_t from;
+
+    (void)state;
+    open_with(0);
+    whole[0] = (struct fake_rule)HANG("POST", "/containers/create");
+    jail.plan.scope_key = scope;
+    other = jail;
+    other.result = NULL;
+    assert_int_equal(pthread_create(&maker, NULL, make_for_ever, &other), 0);
+    while (asked("/containers/create") == 0)
+        pause_ms(10);
+    jail.plan.limits.wall_ms_max = WALL_MS;
+    from = nacre_clock_ns();
+    assert_int_equal(jail_run(&jail, "true"), NACRE_OK);
+    assert_true(nacre_clock_ns() - from < AT_ONCE_NS);
+    assert_int_equal(jail.result->outcome, NACRE_OUTCOME_TIMED_OUT);
+
+    jail.plan.limits.wall_ms_max = PATIENT_MS;
+    jail.request.cancelled = &flag;
+    from = nacre_clock_ns();
+    assert_int_equal(pthread_create(&canceller, NULL, cancel_this_one, &flag), 0);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_OK);
+    assert_true(nacre_clock_ns() - from < AT_ONCE_NS);
+    assert_int_equal(jail.result->outcome, NACRE_OUTCOME_KILLED);
+    jail.request.cancelled = NULL;
+
+    (void)pthread_join(canceller, NULL);
+    assert_int_equal(asked("/containers/create"), 1);
+    jail.ops->cancel(jail.executor, SIGKILL);
+    (void)pthread_join(maker, NULL);
+    nacre_result_free(other.result);
+}
+
 static void each_call_that_fails_leaves_nothing(void **state)
 {
     (void)state;
@@ -381,6 +540,10 @@ int main(void)
         EACH(a_stream_that_is_none_of_inits_ends_at_once),
         EACH(each_call_that_fails_leaves_nothing),
         EACH(each_call_that_hangs_is_given_up_and_leaves_nothing),
+        EACH(the_policys_time_bounds_each_call),
+        EACH(each_call_ends_when_the_run_is_cancelled),
+        EACH(the_search_for_an_engine_ends_when_cancelled),
+        EACH(who_waits_for_anothers_sandbox_has_its_own_time_and_cancel),
         EACH(an_engine_on_another_machine_is_told_so),
         EACH(an_engine_of_another_architecture_is_told_so),
         EACH(init_that_can_not_be_brought_to_an_engine_ends_the_run),

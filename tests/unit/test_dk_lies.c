@@ -14,19 +14,19 @@
 static void (*mischief)(const char *container);
 
 enum nacre_status __real_dk_container_start(struct dk_client *client,
-                                            const char *container, uint64_t deadline_ns,
+                                            const char *container, struct nt_wait wait,
                                             struct nacre_error *err);
 enum nacre_status __wrap_dk_container_start(struct dk_client *client,
-                                            const char *container, uint64_t deadline_ns,
+                                            const char *container, struct nt_wait wait,
                                             struct nacre_error *err);
 
 enum nacre_status __wrap_dk_container_start(struct dk_client *client,
-                                            const char *container, uint64_t deadline_ns,
+                                            const char *container, struct nt_wait wait,
                                             struct nacre_error *err)
 {
     if (mischief)
         mischief(container);
-    return __real_dk_container_start(client, container, deadline_ns, err);
+    return __real_dk_container_start(client, container, wait, err);
 }
 
 static void shell(const char *command)

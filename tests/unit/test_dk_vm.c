@@ -109,7 +109,7 @@ static enum nacre_status prove(const struct dk_site *site,
     enum nacre_status status;
 
     assert_int_equal(nt_stream_fd(fake_init_start(&fake), &stream, err), NACRE_OK);
-    assert_int_equal(nt_box_open(&stream, &asks, dk_within_ms(SOON_MS), NULL, &box, err),
+    assert_int_equal(nt_box_open(&stream, &asks, dk_within_ms(SOON_MS), &box, err),
                      NACRE_OK);
     status = dk_kata_prove(site, box, "kata", err);
     nt_box_free(nt_box_take(&box));
@@ -174,7 +174,7 @@ static struct nt_box *around_of(struct fake_init *fake)
     struct nacre_error err;
 
     assert_int_equal(nt_stream_fd(fake_init_start(fake), &stream, &err), NACRE_OK);
-    if (nt_box_open(&stream, &plain, dk_within_ms(SOON_MS), NULL, &box, &err) != NACRE_OK)
+    if (nt_box_open(&stream, &plain, dk_within_ms(SOON_MS), &box, &err) != NACRE_OK)
         fail_msg("%s", err.text);
     return box;
 }
@@ -189,7 +189,7 @@ static enum nacre_status boot(struct fake_init *fake, uint32_t within_ms,
     enum nacre_status status =
         dk_vm_open(&(struct dk_vm_order){ .around = around, .words = words,
                                           .machine = &machine, .config = &plain,
-                                          .deadline_ns = dk_within_ms(within_ms) },
+                                          .wait = dk_within_ms(within_ms) },
                    &vm, err);
 
     dk_vm_free(vm);

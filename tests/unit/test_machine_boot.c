@@ -76,12 +76,12 @@ static enum nacre_status boot(const struct init_machine *order)
                                         .carries = true,
                                         .questions = questions,
                                         .question_count = NACRE_COUNT(questions) };
+    struct nt_wait wait = { 0 };
     struct nt_stream stream;
 
     assert_true(machine_world_boot(&world, "", &stream, &err));
-    return nt_box_open_machine(&stream, order, &config,
-                               nacre_clock_ns() + BOOT_MS * NACRE_NS_PER_MS, NULL, &box,
-                               &err);
+    wait.deadline_ns = nacre_clock_ns() + BOOT_MS * NACRE_NS_PER_MS;
+    return nt_box_open_machine(&stream, order, &config, wait, &box, &err);
 }
 
 static int start(void **state)

@@ -61,7 +61,7 @@ static enum nacre_status open_machine(const struct init_machine *machine,
     fd = fake_init_start(&fake);
     assert_true(fd >= 0);
     assert_int_equal(nt_stream_fd(fd, &stream, &err), NACRE_OK);
-    return nt_box_open_machine(&stream, machine, &config, in_ms(5000), NULL, ret_box,
+    return nt_box_open_machine(&stream, machine, &config, in_ms(5000), ret_box,
                                &err);
 }
 
@@ -248,7 +248,7 @@ static void opening_survives_every_allocation_failure(void **state)
         fail_alloc_after(n);
         status = nt_stream_fd(fd, &stream, &err);
         if (status == NACRE_OK)
-            status = nt_box_open(&stream, &config, in_ms(5000), NULL, &box, &err);
+            status = nt_box_open(&stream, &config, in_ms(5000), &box, &err);
         fired = fail_alloc_fired();
         fail_alloc_after(-1);
         assert_true(fired ? status == NACRE_ERR_MEMORY || status == NACRE_ERR_IO

@@ -52,7 +52,7 @@ static int start(void **state)
     (void)close(init_fd);
     assert_int_equal(failure, 0);
     assert_int_equal(nt_stream_fd(ends[0], &stream, &err), NACRE_OK);
-    if (nt_box_open(&stream, &real, in_ms(10000), NULL, &box, &err) != NACRE_OK)
+    if (nt_box_open(&stream, &real, in_ms(10000), &box, &err) != NACRE_OK)
         fail_msg("%s", err.text);
     return 0;
 }

@@ -376,7 +376,9 @@ static int is_swapped(void *data)
     CHILD_CHECK(nt_launched_join(&launched, NULL, 0, &err) == NACRE_OK);
     CHILD_CHECK(nt_stream_fd(launched.channel_fd, &stream, &err) == NACRE_OK);
     launched.channel_fd = -1;
-    status = nt_box_open(&stream, &config, options.deadline_ns, NULL, &box, &err);
+    status = nt_box_open(&stream, &config,
+                         (struct nt_wait){ .deadline_ns = options.deadline_ns }, &box,
+                         &err);
     CHILD_CHECK(status == (kind == SPEC_NONE ? NACRE_OK : NACRE_ERR_UNAVAILABLE));
     CHILD_CHECK(kind == SPEC_NONE || strstr(err.text, "Stale") != NULL);
     nt_box_free(nt_box_take(&box));
