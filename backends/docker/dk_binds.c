@@ -235,7 +235,7 @@ static bool is_in_tmpfs(const struct nacre_plan *plan, const char *path)
 {
     char *const *items = plan->container.tmpfs;
 
-    if (plan->container.own_tmp && nacre_path_is_below(path, "/tmp", NULL))
+    if (plan->own_tmp && nacre_path_is_below(path, "/tmp", NULL))
         return true;
     for (; items && *items; items++) {
         char top[NACRE_PATH_MAX];

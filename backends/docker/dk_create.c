@@ -11,6 +11,8 @@
 
 #define FILES_BYTES (8 << 20) /* of a run's own; each is far smaller */
 #define FILES_MAX 128
+#define SHARED_BYTES_MAX ((uint64_t)64 << 20) /* as engines have it */
+#define PAGE_BYTES 4096
 /* When the machine is short of memory, a guest goes before what people work with. */
 #define OOM_SCORE_ADJ 500
 
@@ -168,6 +170,7 @@ static void private_tmpfs(const struct dk_order *order, const char *path, bool w
 
     *tmpfs = (struct dk_tmpfs){
         .writable = writable,
+        .of_scratch = true,
         .bytes_max = limits->scratch_bytes_max / count,
         .files_max = limits->scratch_files_max / count,
     };
@@ -183,8 +186,6 @@ static void private_tmpfs(const struct dk_order *order, const char *path, bool w
 static void files_tmpfs(const struct dk_order *order, const char *path,
                         struct dk_tmpfs *tmpfs)
 {
-    char *const *items = order->plan->container.tmpfs;
-    size_t length = strlen(path);
     char files[FILES_OPTION];
 
     *tmpfs = (struct dk_tmpfs){ .writable = true, .bytes_max = FILES_BYTES,
@@ -195,13 +196,39 @@ static void files_tmpfs(const struct dk_order *order, const char *path,
                    ",mode=700",
                    FILES_BYTES, files_option(order, FILES_MAX, files), order->uid,
                    order->gid);
-    /* The policy may have put a tmpfs of its own there. */
+}
+
+/* An engine would mount these by itself, writable and of a size that `disk` knows nothing
+ * of. */
+static void shared_tmpfs(const struct dk_order *order, const char *path,
+                         struct dk_tmpfs *tmpfs)
+{
+    bool writable = order->plan->shared_memory;
+    uint64_t disk = order->plan->container.disk_bytes;
+    uint64_t bytes = !writable                            ? PAGE_BYTES
+                     : disk == 0 || disk / 4 > SHARED_BYTES_MAX ? SHARED_BYTES_MAX
+                     : disk / 4 > PAGE_BYTES ? disk / 4 / PAGE_BYTES * PAGE_BYTES
+                                             : PAGE_BYTES;
+
+    *tmpfs = (struct dk_tmpfs){ .writable = writable, .bytes_max = bytes };
+    (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);
+    (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
+                   "%s,noexec,nosuid,nodev,size=%" PRIu64 ",uid=%" PRIu32
+                   ",gid=%" PRIu32 ",mode=1777",
+                   writable ? "rw" : "ro", bytes, order->uid, order->gid);
+}
+
+/* Has the policy put something of its own there? */
+static bool is_taken(const struct dk_order *order, const char *path)
+{
+    char *const *items = order->plan->container.tmpfs;
+    size_t length = strlen(path);
+
     for (; items && *items; items++)
         if (strncmp(*items, path, length) == 0 &&
             ((*items)[length] == ':' || (*items)[length] == '\0'))
-            tmpfs->path[0] = '\0';
-    if (is_bind_target(order, path) || is_private(order->plan, path))
-        tmpfs->path[0] = '\0';
+            return true;
+    return is_bind_target(order, path) || is_private(order->plan, path);
 }
 
 bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *ret_tmpfs)
@@ -212,9 +239,18 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
     const struct {
         bool wanted;
         const char *path;
-    } files[] = {
-        { order->plan->injection == NACRE_INJECTION_FILE_MOUNT, START_FILES_DIR },
-        { nacre_egress_intercepts(&order->plan->egress), START_CERTIFICATES_DIR },
+        void (*make)(const struct dk_order *order, const char *path,
+                     struct dk_tmpfs *tmpfs);
+    } ours[] = {
+        { order->plan->injection == NACRE_INJECTION_FILE_MOUNT, START_FILES_DIR,
+          files_tmpfs },
+        { nacre_egress_intercepts(&order->plan->egress), START_CERTIFICATES_DIR,
+          files_tmpfs },
+        { true, "/dev/shm", shared_tmpfs },
+        /* A machine of nacre's own has none. */
+        { !order->plan->shared_memory &&
+              (order->plan->level != NACRE_LEVEL_VM || order->runtime),
+          "/dev/mqueue", shared_tmpfs },
     };
 
     for (; items && *items; items++)
@@ -228,8 +264,8 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
                           order->plan->mounts[i].writable, ret_tmpfs);
             return true;
         }
-    if (order->plan->container.own_tmp && n-- == 0) {
-        private_tmpfs(order, "/tmp", true, ret_tmpfs);
+    if (order->plan->own_tmp && n-- == 0) {
+        private_tmpfs(order, "/tmp", order->plan->tmp_writable, ret_tmpfs);
         return true;
     }
     if (nacre_plan_way(order->plan, n, &mount, way)) {
@@ -238,9 +274,11 @@ bool dk_create_tmpfs(const struct dk_order *order, size_t n, struct dk_tmpfs *re
     }
     for (size_t ways = 0; nacre_plan_way(order->plan, ways, &mount, way); ways++)
         n--;
-    for (size_t i = 0; i < NACRE_COUNT(files); i++)
-        if (files[i].wanted && n-- == 0) {
-            files_tmpfs(order, files[i].path, ret_tmpfs);
+    for (size_t i = 0; i < NACRE_COUNT(ours); i++)
+        if (ours[i].wanted && n-- == 0) {
+            ours[i].make(order, ours[i].path, ret_tmpfs);
+            if (is_taken(order, ours[i].path))
+                ret_tmpfs->path[0] = '\0';
             return true;
         }
     return false;
@@ -447,13 +485,14 @@ static json_t *host_config(const struct dk_order *order)
 {
     const struct nacre_container *container = &order->plan->container;
     json_t *host = json_pack(
-        "{s:b, s:[s], s:s, s:{s:s, s:{}}, s:b, s:b, s:s, s:s, s:b, s:i, s:i, s:b,"
+        "{s:b, s:[s], s:s, s:{s:s, s:{}}, s:b, s:b, s:s, s:s, s:b, s:I, s:i, s:b,"
         " s:{s:s}}",
         "ReadonlyRootfs", container->read_only_root, "CapDrop", "ALL", "NetworkMode",
         "none", "LogConfig", "Type", "none", "Config", "AutoRemove", 1, "Init", 0,
-        "IpcMode", "private", "CgroupnsMode", "private", "Privileged", 0, "ShmSize",
-        DK_SHM_BYTES, "OomScoreAdj", OOM_SCORE_ADJ, "OomKillDisable", 0, "RestartPolicy",
-        "Name", "no");
+        "IpcMode", "private", "CgroupnsMode", "private", "Privileged", 0,
+        /* Of a /dev/shm of the engine's: there is nacre's; but it is read back. */
+        "ShmSize", (json_int_t)SHARED_BYTES_MAX, "OomScoreAdj", OOM_SCORE_ADJ,
+        "OomKillDisable", 0, "RestartPolicy", "Name", "no");
 
     if (host && (!order->runtime || set(host, "Runtime", json_string(order->runtime))) &&
         set(host, "CapAdd", texts(container->keep_capabilities)) &&

@@ -78,9 +78,9 @@ struct dk_tmpfs {
     char path[NACRE_PATH_MAX];
     char options[256]; /* as mount takes them */
     bool writable;
+    bool of_scratch; /* its size is a part of the plan's scratch_bytes_max */
     uint64_t bytes_max, files_max; /* 0: not said */
 };
-#define DK_SHM_BYTES (64 << 20) /* of /dev/shm */
 
 /* The Nth tmpfs of an order; false: there are fewer.  One at whose place something is
  * bound is skipped, with an empty path. */

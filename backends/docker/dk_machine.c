@@ -94,7 +94,6 @@ static bool settle_container(struct nacre_container *container)
     free(container->tmpfs);
     tmpfs[0] = tmp;
     container->tmpfs = tmpfs;
-    container->own_tmp = false;
     drop_texts(container->keep_capabilities);
     drop_texts(container->blocked_syscalls);
     drop_texts(container->environment);
@@ -165,6 +164,7 @@ enum nacre_status dk_machine_plan(const struct nacre_plan *inside,
     nacre_egress_clear(&plan->egress);
     plan->egress = (struct nacre_egress){ .mode = NACRE_NETWORK_DENY };
     plan->injection = NACRE_INJECTION_UNSET;
+    plan->own_tmp = plan->tmp_writable = plan->shared_memory = false;
     for (uint32_t i = 0; i < plan->denied_root_count; i++)
         drop_text(&plan->denied_root[i]);
     plan->denied_root_count = 0;

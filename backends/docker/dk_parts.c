@@ -117,10 +117,11 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
     for (uint32_t i = 0; i < plan->mount_count; i++)
         has_own |= plan->mounts[i].host && plan->mounts[i].writable;
     for (size_t n = 0; dk_create_tmpfs(&order, n, &tmpfs); n++)
-        if (tmpfs.path[0] && tmpfs.files_max == 0)
+        if (tmpfs.path[0] && tmpfs.writable && !tmpfs.of_scratch)
             sum += tmpfs.bytes_max;
     if (sum > disk)
-        return refuse_disk("the tmpfs of the policy are larger: lower their sizes", err);
+        return refuse_disk("the tmpfs of the policy are larger, with shared memory and a "
+                           "run's own files: lower their sizes", err);
     if (has_private && plan->limits.scratch_bytes_max > disk - sum)
         plan->limits.scratch_bytes_max = disk - sum;
     sum += has_private ? plan->limits.scratch_bytes_max : 0;

@@ -148,6 +148,15 @@ static void expect_mount(struct dk_making *making, const char *target,
                                           NT_CHECK_MOUNT, MOUNTS, target, planned });
 }
 
+/* Kata gives all of a machine's containers one /dev/shm, of a size that it chooses: that
+ * will do where nothing is asked of it. */
+static bool is_katas(const struct dk_making *making, const struct dk_order *order,
+                     const struct dk_tmpfs *item)
+{
+    return making->kernel == DK_KERNEL_KATA && strcmp(item->path, "/dev/shm") == 0 &&
+           item->writable && order->plan->container.disk_bytes == 0;
+}
+
 static void tmpfs(struct dk_making *making, const struct dk_order *order)
 {
     struct dk_tmpfs item;
@@ -155,7 +164,7 @@ static void tmpfs(struct dk_making *making, const struct dk_order *order)
     for (size_t n = 0; dk_create_tmpfs(order, n, &item); n++) {
         const char *path, *mode = item.writable ? "rw" : "ro", *bytes = "", *files = "";
 
-        if (!item.path[0])
+        if (!item.path[0] || is_katas(making, order, &item))
             continue;
         path = dk_text(making, "%s", item.path);
         if (item.bytes_max)
@@ -266,10 +275,6 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
                        bind->inode));
     }
     tmpfs(making, order);
-    if (making->kernel == DK_KERNEL_HOSTS)
-        expect_mount(making, "/dev/shm",
-                     dk_text(making, "rw nosuid nodev type=tmpfs bytes=%d",
-                             DK_SHM_BYTES));
     for (; !order->far && masked && *masked; masked++)
         if (strncmp(*masked, "/sys/fs/", 8) != 0) /* filesystems come and go */
             expect_mount(making, *masked, "type=tmpfs");
@@ -413,8 +418,8 @@ static void unescape(const char *from, size_t count, char ret_path[NACRE_PATH_MA
 static bool is_planned(const struct dk_order *order, const char *path)
 {
     static const char *const engines[] = {
-        "/",         "/dev",          "/dev/pts",   "/dev/mqueue",
-        "/dev/shm",  "/etc/hostname", "/etc/hosts", "/etc/resolv.conf",
+        "/",             "/dev",       "/dev/pts",         "/dev/mqueue",
+        "/etc/hostname", "/etc/hosts", "/etc/resolv.conf",
     };
     struct dk_tmpfs item;
 

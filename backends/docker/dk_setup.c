@@ -115,6 +115,7 @@ static bool settle_plan(struct setup *setup, const struct nacre_plan *plan, char
     setup->plan = (struct nacre_plan){
         .level = NACRE_LEVEL_CONTAINER,
         .runtime = NACRE_RUNTIME_DOCKER,
+        .shared_memory = true,
         .limits = { .processes_max = PROCESSES },
         .egress = plan->egress,
         .container = { .image = base, .user = root, .seccomp_profile = profile,

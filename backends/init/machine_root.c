@@ -14,7 +14,6 @@
 #include "nacre/own.h"
 
 #define LAYER_BYTES_MIN ((uint64_t)4 << 20) /* mount points in a read-only root */
-#define SHM_BYTES "67108864"                /* as a container has */
 #define QUIET (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
 
 /* ---- the image and the layer above it ---- */
@@ -143,22 +142,18 @@ static void make_dev(const struct machine_making *making)
     static const char *const options[] = { "size", "65536", "mode", "0755", NULL };
     static const char *const pts_options[] = { "ptmxmode", "0666", "mode", "0620",
                                                "gid", "5", NULL };
-    static const char *const shm_options[] = { "size", SHM_BYTES, "mode", "1777", NULL };
     const struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
     const unsigned devices = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
     NACRE_AUTO(nacre_fd_guard) int dev = machine_fs("tmpfs", devices, "mount", "/dev",
                                                     options);
     NACRE_AUTO(nacre_fd_guard) int pts = machine_fs("devpts", devices, "mount",
                                                     "/dev/pts", pts_options);
-    NACRE_AUTO(nacre_fd_guard) int shm = machine_fs("tmpfs", QUIET, "mount", "/dev/shm",
-                                                    shm_options);
 
     make_nodes(dev);
     if (api_mount_setattr(dev, &read_only) != 0)
         launch_fail("mount", "/dev");
     machine_attach_at(making, "dev", dev);
     machine_attach_at(making, "dev/pts", pts);
-    machine_attach_at(making, "dev/shm", shm);
 }
 
 /* No sysfs at all: of it a container's guests see no more than their group. */

@@ -7,7 +7,6 @@
 #define READ SPEC_MAY_READ
 #define RUN (SPEC_MAY_READ | SPEC_MAY_EXECUTE)
 #define CHANGE (SPEC_MAY_READ | SPEC_MAY_WRITE)
-#define ANY (RUN | SPEC_MAY_WRITE)
 
 #define SWITCH                                                                 \
     "passwd: files\ngroup: files\nshadow: files\nnetworks: files\n"            \
@@ -84,7 +83,7 @@ const struct pr_root_entry pr_root[] = {
     { "dev/stdin", PR_IN_BOTH, PR_ROOT_LINK, "/proc/self/fd/0", NULL, 0, 0, "link" },
     { "dev/stdout", PR_IN_BOTH, PR_ROOT_LINK, "/proc/self/fd/1", NULL, 0, 0, "link" },
     { "dev/stderr", PR_IN_BOTH, PR_ROOT_LINK, "/proc/self/fd/2", NULL, 0, 0, "link" },
-    { "dev/shm", PR_IN_BOTH, PR_ROOT_PRIVATE, NULL, NULL, ANY, 01777, "shared memory" },
-    { "tmp", PR_IN_OWN, PR_ROOT_PRIVATE, NULL, NULL, ANY, 01777, "scratch" },
+    { "dev/shm", PR_IN_BOTH, PR_ROOT_SHARED, NULL, NULL, RUN, 01777, "shared memory" },
+    { "tmp", PR_IN_OWN, PR_ROOT_TMP, NULL, NULL, RUN, 01777, "scratch" },
 };
 const size_t pr_root_count = NACRE_COUNT(pr_root);

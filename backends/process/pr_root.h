@@ -22,6 +22,8 @@ enum pr_root_kind {
     PR_ROOT_DEVICE,  /* the host's node */
     PR_ROOT_PRIVATE, /* an empty directory on the tmpfs that the policy's private mounts
                         share; left out when a mount has that name */
+    PR_ROOT_TMP,     /* like PRIVATE, writable where the plan says so: */
+    PR_ROOT_SHARED,  /* /tmp, and shared memory */
     PR_ROOT_PROC,
     PR_ROOT_COVER,   /* nobody may look into it; left out when missing */
     PR_ROOT_HOLD,    /* of /proc: read-only; left out when missing */

@@ -125,12 +125,12 @@ static void add_over(struct pr_making *making, const struct pr_root_entry *entry
 }
 
 static void add_private(struct pr_making *making, const struct pr_root_entry *entry,
-                        uint64_t make)
+                        uint64_t flags)
 {
     if (!is_mounted(making->input->plan, entry->path))
         pr_add(making, (struct spec_op){ .kind = SPEC_PRIVATE,
                                          .fd = SPEC_NO_FD,
-                                         .flags = entry->flags | make | SPEC_IS_DIR,
+                                         .flags = entry->flags | flags | SPEC_IS_DIR,
                                          .mode = entry->mode,
                                          .target = entry->path });
 }
@@ -161,7 +161,8 @@ static void add_made(struct pr_making *making, const struct pr_root_entry *entry
 
 static void add_entry(struct pr_making *making, const struct pr_root_entry *entry)
 {
-    bool full = making->input->plan->full_tree;
+    const struct nacre_plan *plan = making->input->plan;
+    bool full = plan->full_tree;
     /* In the host's tree the mount points are there. */
     uint64_t make = full && !strchr(entry->path, '/') ? 0 : SPEC_MAKE;
 
@@ -185,6 +186,14 @@ static void add_entry(struct pr_making *making, const struct pr_root_entry *entr
         break;
     case PR_ROOT_PRIVATE:
         add_private(making, entry, make);
+        break;
+    case PR_ROOT_TMP:
+        add_private(making, entry,
+                    make | (plan->tmp_writable ? SPEC_MAY_WRITE : SPEC_READ_ONLY));
+        break;
+    case PR_ROOT_SHARED:
+        add_private(making, entry,
+                    make | (plan->shared_memory ? SPEC_MAY_WRITE : SPEC_READ_ONLY));
         break;
     case PR_ROOT_RUN:
         if (making->input->certificates || making->input->secrets)

@@ -289,7 +289,7 @@ bool nacre_draft_has_own_tmp(const struct draft *draft)
 {
     const struct nacre_rules *tmpfs = &draft->policy->container.tmpfs;
 
-    if (!nacre_level_has_image(draft->policy->level))
+    if (!nacre_level_is_native(draft->policy->level) || draft->plan->full_tree)
         return false;
     for (size_t i = 0; i < tmpfs->count; i++)
         if (strcmp(tmpfs->items[i].text, "/tmp") == 0 ||

@@ -40,7 +40,6 @@ static bool copy_list(char *const *from, char ***ret_to)
 static bool copy_container(const struct nacre_container *from, struct nacre_container *to)
 {
     *to = (struct nacre_container){
-        .own_tmp = from->own_tmp,
         .read_only_root = from->read_only_root,
         .user_namespaces = from->user_namespaces,
         .memory_swap_bytes = from->memory_swap_bytes,
@@ -117,6 +116,9 @@ enum nacre_status nacre_plan_copy(const struct nacre_plan *plan,
     copy->level = plan->level;
     copy->runtime = plan->runtime;
     copy->full_tree = plan->full_tree;
+    copy->own_tmp = plan->own_tmp;
+    copy->tmp_writable = plan->tmp_writable;
+    copy->shared_memory = plan->shared_memory;
     copy->strict_binds = plan->strict_binds;
     copy->limits = plan->limits;
     copy->required = plan->required;

@@ -29,7 +29,7 @@ static void add_container(struct nacre_hasher *hasher,
         container->setup_command,   container->cpuset,
     };
     const uint64_t numbers[] = {
-        container->own_tmp, container->read_only_root, container->user_namespaces,
+        container->read_only_root, container->user_namespaces,
         container->memory_swap_bytes,
         container->memory_reservation_bytes, container->cpus_nano,
         container->disk_bytes, container->disk_iops, container->disk_io_weight,
@@ -101,7 +101,10 @@ struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
     nacre_hash_add_u64(&hasher, plan->level);
     nacre_hash_add_u64(&hasher, plan->runtime);
     nacre_hash_add_u64(&hasher, (uint64_t)plan->full_tree |
-                                    (uint64_t)plan->strict_binds << 1);
+                                    (uint64_t)plan->strict_binds << 1 |
+                                    (uint64_t)plan->own_tmp << 2 |
+                                    (uint64_t)plan->tmp_writable << 3 |
+                                    (uint64_t)plan->shared_memory << 4);
     nacre_hash_add_u64(&hasher, plan->mount_count);
     for (uint32_t i = 0; i < plan->mount_count; i++) {
         const struct nacre_mount *mount = &plan->mounts[i];

@@ -83,7 +83,8 @@ char *nacre_draft_copy(struct draft *draft, const char *text);
 /* Nobody wrote it: no document could be changed. */
 bool nacre_policy_is_absent(const struct nacre_policy *policy);
 
-/* A sandbox of an image's, where neither mount nor tmpfs of the policy is at /tmp. */
+/* A native sandbox with a root of its own, where neither mount nor tmpfs of the policy is
+ * at /tmp. */
 bool nacre_draft_has_own_tmp(const struct draft *draft);
 
 /* The sections of a policy, in the order of the schema; last what a request adds. */

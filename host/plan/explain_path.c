@@ -247,16 +247,38 @@ static const struct builtin *builtin_of(const struct question *question)
     return nacre_builtin_at(question->policy, question->guest);
 }
 
+/* Could it be written, were the mode scoped? */
+static bool is_held_by_mode(const struct question *question)
+{
+    struct nacre_policy scoped = *question->policy;
+    const struct builtin *part;
+
+    scoped.filesystem.mode = NACRE_FILESYSTEM_SCOPED;
+    part = nacre_builtin_at(&scoped, question->guest);
+    return part && part->write;
+}
+
 static void answer_builtin(const struct question *question, const struct builtin *part,
                            struct nacre_answer *answer)
 {
+    const struct nacre_policy *policy = question->policy;
+    const char *mode = nacre_filesystem_mode_name(policy->filesystem.mode);
+
     answer->allowed = answer->read = true;
     answer->write = part->write;
+    if (!part->write && is_held_by_mode(question)) {
+        nacre_answer_say(answer, RULE_FS_MODE, 0, policy->filesystem.mode_place,
+                         "%s is readable, not writable: mode %s holds for the sandbox's "
+                         "own files too",
+                         question->shown, mode);
+        fix_mode(policy, answer, mode);
+        return;
+    }
     nacre_answer_say(answer, RULE_BUILT_IN, 0, (struct nacre_place){ 0 },
                      "%s is %s: it belongs to every sandbox of level %s",
                      question->shown,
                      part->write ? "readable and writable" : "readable, not writable",
-                     nacre_level_name(question->policy->level));
+                     nacre_level_name(policy->level));
     nacre_answer_fix(answer, part->write ? "take a policy of level wasm: there it is not"
                                          : "no change of a policy makes it writable");
 }

@@ -30,10 +30,10 @@ static void say_mode(struct draft *draft)
     } else if (mode == NACRE_FILESYSTEM_SCOPED) {
         WHAT(&decision, "scoped: the listed mounts alone");
     } else if (mode == NACRE_FILESYSTEM_READ_ONLY) {
-        WHAT(&decision, "read-only: %s",
+        WHAT(&decision, "read-only: %s; nothing can be written",
              policy->filesystem.mounts.count == 0
                  ? "the workspace alone, since no mount is listed"
-                 : "the listed mounts, none of them writable");
+                 : "the listed mounts alone");
     } else {
         decision.verdict = NACRE_VERDICT_DENY;
         WHAT(&decision, "deny: %s", walls->deny);
@@ -79,22 +79,21 @@ static void say_sockets(struct draft *draft)
 
 static void say_builtins(struct draft *draft)
 {
-    size_t count;
-    const struct builtin *parts = nacre_builtins(draft->policy, &count);
+    const struct builtin *part = NULL;
 
-    for (size_t i = 0; i < count; i++) {
+    while ((part = nacre_builtin_next(draft->policy, part)) != NULL) {
         struct nacre_decision decision = {
             .rule = RULE_BUILT_IN,
-            .verdict = parts[i].read ? NACRE_VERDICT_GRANT : NACRE_VERDICT_DENY,
+            .verdict = part->read ? NACRE_VERDICT_GRANT : NACRE_VERDICT_DENY,
         };
         bool replaced = false;
 
-        for (uint32_t k = 0; parts[i].guest && k < draft->plan->mount_count; k++)
-            replaced |= strcmp(draft->plan->mounts[k].guest, parts[i].guest) == 0;
-        if (!parts[i].what || replaced)
+        for (uint32_t k = 0; part->guest && k < draft->plan->mount_count; k++)
+            replaced |= strcmp(draft->plan->mounts[k].guest, part->guest) == 0;
+        if (!part->what || replaced)
             continue;
-        WHAT(&decision, "%s", parts[i].what);
-        WALL(&decision, parts[i].mechanism);
+        WHAT(&decision, "%s", part->what);
+        WALL(&decision, part->mechanism);
         nacre_draft_add(draft, &decision);
     }
 }
@@ -151,12 +150,10 @@ static size_t count_denied(const struct candidates *list, size_t item,
 /* The root itself: whatever part of it can be read is below. */
 static bool has_part_below(const struct draft *draft, const char *path)
 {
-    size_t count;
-    const struct builtin *parts = nacre_builtins(draft->policy, &count);
+    const struct builtin *part = NULL;
 
-    for (size_t i = 0; i < count; i++)
-        if (parts[i].read && parts[i].guest &&
-            nacre_path_is_below(parts[i].guest, path, NULL))
+    while ((part = nacre_builtin_next(draft->policy, part)) != NULL)
+        if (part->read && part->guest && nacre_path_is_below(part->guest, path, NULL))
             return true;
     return false;
 }
@@ -377,11 +374,17 @@ static void require_files(struct draft *draft)
 {
     struct nacre_plan *plan = draft->plan;
 
-    plan->container.own_tmp = nacre_draft_has_own_tmp(draft);
+    enum nacre_filesystem_mode mode = draft->policy->filesystem.mode;
+
     plan->strict_binds = draft->policy->filesystem.strict_binds;
     for (uint32_t i = 0; i < plan->mount_count; i++)
-        plan->full_tree |= draft->policy->filesystem.mode == NACRE_FILESYSTEM_FULL &&
+        plan->full_tree |= mode == NACRE_FILESYSTEM_FULL &&
                            strcmp(plan->mounts[i].guest, "/") == 0;
+    plan->own_tmp = nacre_draft_has_own_tmp(draft);
+    plan->tmp_writable = plan->own_tmp && mode != NACRE_FILESYSTEM_READ_ONLY;
+    plan->shared_memory =
+        nacre_level_is_native(draft->policy->level) &&
+        (mode == NACRE_FILESYSTEM_SCOPED || mode == NACRE_FILESYSTEM_FULL);
     if (plan->full_tree)
         plan->required |= NACRE_FEATURE_FS_FULL;
     if (plan->mount_count > 0)

@@ -104,9 +104,10 @@ static void scratch(struct draft *draft)
     const struct walls *walls = draft->walls;
     struct nacre_decision decision = { .rule = "scratch",
                                        .verdict = NACRE_VERDICT_LIMIT };
-    /* At level process there is /tmp at least, in the same tmpfs as any other. */
-    bool process = draft->policy->level == NACRE_LEVEL_PROCESS;
-    uint64_t count = nacre_plan_private_count(draft->plan) + process;
+    /* At level process /dev/shm lies in the same tmpfs as any other. */
+    bool shares = draft->policy->level == NACRE_LEVEL_PROCESS &&
+                  draft->plan->shared_memory;
+    uint64_t count = nacre_plan_private_count(draft->plan) + shares;
     uint64_t parts = walls->scratch_in_parts && count > 0 ? count : 1;
     char files[64];
 

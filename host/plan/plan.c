@@ -176,7 +176,7 @@ bool nacre_mount_covers_denied(const struct nacre_mount *mount, uint32_t k)
 uint64_t nacre_plan_private_count(const struct nacre_plan *plan)
 {
     const struct nacre_mount *mount;
-    uint64_t count = plan->container.own_tmp;
+    uint64_t count = plan->own_tmp;
     char path[NACRE_PATH_MAX];
 
     for (uint32_t i = 0; i < plan->mount_count; i++)

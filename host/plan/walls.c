@@ -79,7 +79,7 @@ static const struct walls process = {
     .door = "an empty network namespace with a door on loopback",
     .secret_files = "a tmpfs of the sandbox with files of the guest's; nothing on disk",
     .command = JUDGE_WALL,
-    .deny = "no mount; the root is read-only, only /tmp and /dev/shm can be written",
+    .deny = "no mount; the root is read-only, only /tmp can be written",
     .no_files = "a root of its own, read-only",
     .full = "the host's tree, read-write, less the denied paths",
     .tree = "bind mount of the host's root, nosuid, nodev; as the sandbox's own user",
@@ -117,8 +117,7 @@ static const struct walls process = {
     .door = "network none, with a door on loopback that init carries to the host",   \
     .secret_files = "a tmpfs, filled by init with files of the guest's; not on disk", \
     .command = JUDGE_WALL,                                                           \
-    .deny = "nothing of the host; the root is read-only, only /tmp, /dev/shm and "   \
-            "/dev/mqueue can be written",                                            \
+    .deny = "nothing of the host; the root is read-only, only /tmp can be written",  \
     .no_files = "no bind; read-only root",                                           \
     .full = "the container's own root, writable as far as its user may; nothing of " \
             "the host is added",                                                     \
@@ -239,8 +238,7 @@ static const struct walls vm = {
     .secret_files = "a tmpfs of the machine, filled by init with files of the guest's; "
                     "not on disk",
     .command = JUDGE_WALL,
-    .deny = "nothing of the host; the root is read-only, only /tmp and /dev/shm can be "
-            "written",
+    .deny = "nothing of the host; the root is read-only, only /tmp can be written",
     .no_files = "no share; read-only root",
     .full = "the machine's own root, writable as far as its user may; nothing of the "
             "host is added",
@@ -334,7 +332,29 @@ uint64_t nacre_level_features(enum nacre_level level)
 
 /* ---- what is there anyway ---- */
 
-#define TMP_ROW { "/tmp", true, true, "/tmp read-write, private, in memory", "tmpfs" }
+#define IN(mode) (1u << NACRE_FILESYSTEM_##mode)
+#define HELD (IN(DENY) | IN(READ_ONLY)) /* modes that leave a guest little to write */
+#define WRITES (IN(SCOPED) | IN(FULL))
+#define OWN_ROOT (HELD | IN(SCOPED))
+#define EVERY (HELD | WRITES)
+
+#define TMP_WRITTEN(modes)                                                         \
+    { modes, "/tmp", true, true, "/tmp read-write, private, in memory", "tmpfs" }
+#define READ_ONLY_EMPTY(modes, place)                                              \
+    { modes, place, true, false, place " read-only and empty", "read-only tmpfs" }
+#define NODE(place) { EVERY, place, true, true, NULL, NULL }
+#define NODES                                                                      \
+    NODE("/dev/null"), NODE("/dev/zero"), NODE("/dev/full"), NODE("/dev/random"),  \
+    NODE("/dev/urandom"), NODE("/dev/tty")
+#define SHARED(what, wall)                                                         \
+    { WRITES, "/dev/shm", true, true, what, wall }, READ_ONLY_EMPTY(HELD, "/dev/shm")
+/* Of an engine's or of gVisor's own making. */
+#define SHARED_AND_QUEUES(where)                                                   \
+    SHARED("/dev/shm (64 MiB at most) and /dev/mqueue" where ": read-write, private, " \
+           "in memory",                                                            \
+           "a tmpfs whose size is read back from inside, and the kernel's queues"),   \
+    { WRITES, "/dev/mqueue", true, true, NULL, NULL },                             \
+    READ_ONLY_EMPTY(HELD, "/dev/mqueue")
 
 static const char *const made_etc[] = {
     "/etc/alternatives", "/etc/ca-certificates", "/etc/group", "/etc/hostname",
@@ -344,121 +364,107 @@ static const char *const made_etc[] = {
 };
 
 static const struct builtin process_parts[] = {
-    { "/usr", true, false, "/usr read-only, with /bin, /lib, /lib64 and /sbin",
+    { OWN_ROOT, "/usr", true, false, "/usr read-only, with /bin, /lib, /lib64 and /sbin",
       "read-only bind, nosuid, nodev" },
-    { "/bin", true, false, NULL, NULL },
-    { "/sbin", true, false, NULL, NULL },
-    { "/lib", true, false, NULL, NULL },
-    { "/lib32", true, false, NULL, NULL },
-    { "/lib64", true, false, NULL, NULL },
-    { "/etc", true, false,
+    { OWN_ROOT, "/bin", true, false, NULL, NULL },
+    { OWN_ROOT, "/sbin", true, false, NULL, NULL },
+    { OWN_ROOT, "/lib", true, false, NULL, NULL },
+    { OWN_ROOT, "/lib32", true, false, NULL, NULL },
+    { OWN_ROOT, "/lib64", true, false, NULL, NULL },
+    { OWN_ROOT, "/etc", true, false,
       "/etc made for the run: certificates, alternatives, ld.so.cache, one user",
       "read-only", made_etc },
-    { "/proc", true, false, "/proc of this sandbox's processes alone",
+    { EVERY, "/proc", true, false, "/proc of this sandbox's processes alone",
       "pid namespace; the kernel's secrets masked" },
-    { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",
+    NODES,
+    SHARED("/dev/shm read-write, private, in memory", "tmpfs"),
+    { OWN_ROOT, "/dev", true, false, "/dev: null, zero, full, random, urandom and tty",
       "no other node; device nodes refused" },
-    TMP_ROW,
-    { NULL, false, false, "no /home, /root, /var or /sys of the host",
+    { IN(FULL), "/dev", true, true, "/dev: null, zero, full, random, urandom and tty",
+      "no other node; device nodes refused" },
+    { IN(FULL), "/sys", false, false, "/sys is covered", "not the host's" },
+    { IN(FULL), "/run", false, false, "/run is covered: doors to the host's services",
+      "not the host's" },
+    TMP_WRITTEN(IN(DENY) | IN(SCOPED)),
+    READ_ONLY_EMPTY(IN(READ_ONLY), "/tmp"),
+    { OWN_ROOT, NULL, false, false, "no /home, /root, /var or /sys of the host",
       NOT_IN_ROOT },
 };
 
-static const struct builtin process_full_parts[] = {
-    { "/proc", true, false, "/proc of this sandbox's processes alone",
-      "pid namespace; the kernel's secrets masked" },
-    { "/dev", true, true, "/dev: null, zero, full, random, urandom, tty and shm",
-      "no other node; device nodes refused" },
-    { "/sys", false, false, "/sys is covered", "not the host's" },
-    { "/run", false, false, "/run is covered: doors to the host's services",
-      "not the host's" },
-};
-
-#define CONTAINER_KERNEL                                                           \
-    { "/proc", true, false, "/proc of this container's processes alone",           \
-      "pid namespace; the engine's masked paths" },                                \
-    { "/sys", false, false, "/sys is covered", "masked" },                         \
-    { "/dev", true, true,                                                          \
-      "/dev of the engine's: no device of the host; shm (64 MiB) and mqueue can be " \
-      "written",                                                                   \
-      "devices cgroup; device nodes refused; shm's size read back from inside" },  \
-    TMP_ROW
-
 static const struct builtin container_parts[] = {
-    CONTAINER_KERNEL,
-    { NULL, true, false, "the image's own files, read-only", "read-only root" },
-};
-
-static const struct builtin container_full_parts[] = {
-    CONTAINER_KERNEL,
-    { NULL, true, true, "the image's own files; changes go with the container",
+    { EVERY, "/proc", true, false, "/proc of this container's processes alone",
+      "pid namespace; the engine's masked paths" },
+    { EVERY, "/sys", false, false, "/sys is covered", "masked" },
+    NODES,
+    SHARED_AND_QUEUES(""),
+    { EVERY, "/dev", true, false, "/dev of the engine's: no device of the host",
+      "devices cgroup; device nodes refused" },
+    TMP_WRITTEN(IN(DENY) | WRITES),
+    READ_ONLY_EMPTY(IN(READ_ONLY), "/tmp"),
+    { OWN_ROOT, NULL, true, false, "the image's own files, read-only",
+      "read-only root" },
+    { IN(FULL), NULL, true, true, "the image's own files; changes go with the container",
       "a layer of its own" },
 };
-
-#define GVISOR_KERNEL                                                              \
-    { "/proc", true, false, "/proc of gVisor's kernel, which knows this sandbox alone", \
-      "gVisor's own" },                                                            \
-    { "/sys", true, false, "/sys of gVisor's kernel",                              \
-      "gVisor's own; nothing of the host" },                                       \
-    { "/dev", true, true,                                                          \
-      "/dev of gVisor's kernel: no device of the host; shm (64 MiB) and mqueue can " \
-      "be written",                                                                \
-      "gVisor's own; device nodes refused" },                                      \
-    TMP_ROW
 
 static const struct builtin gvisor_parts[] = {
-    GVISOR_KERNEL,
-    { NULL, true, false, "the image's own files, read-only", "read-only root" },
-};
-
-static const struct builtin gvisor_full_parts[] = {
-    GVISOR_KERNEL,
-    { NULL, true, true, "the image's own files; changes go with the container",
+    { EVERY, "/proc", true, false,
+      "/proc of gVisor's kernel, which knows this sandbox alone", "gVisor's own" },
+    { EVERY, "/sys", true, false, "/sys of gVisor's kernel",
+      "gVisor's own; nothing of the host" },
+    NODES,
+    SHARED_AND_QUEUES(" where gVisor has one"),
+    { EVERY, "/dev", true, false, "/dev of gVisor's kernel: no device of the host",
+      "gVisor's own; device nodes refused" },
+    TMP_WRITTEN(IN(DENY) | WRITES),
+    READ_ONLY_EMPTY(IN(READ_ONLY), "/tmp"),
+    { OWN_ROOT, NULL, true, false, "the image's own files, read-only",
+      "read-only root" },
+    { IN(FULL), NULL, true, true, "the image's own files; changes go with the container",
       "a layer of its own" },
 };
 
-#define MACHINE_KERNEL                                                             \
-    { "/proc", true, false, "/proc of the machine's kernel",                       \
-      "the machine's own; the kernel's secrets masked" },                          \
-    { "/sys", false, false, "/sys is covered", "the machine has no sysfs" },       \
-    { "/dev", true, true,                                                          \
-      "/dev: null, zero, full, random, urandom, tty and shm (64 MiB)",             \
-      "no device of the host; device nodes refused" },                             \
-    TMP_ROW
-
 static const struct builtin machine_parts[] = {
-    MACHINE_KERNEL,
-    { NULL, true, false, "the image's own files, read-only", "a disk that is read-only" },
-};
-
-static const struct builtin machine_full_parts[] = {
-    MACHINE_KERNEL,
-    { NULL, true, true, "the image's own files; changes go with the machine",
+    { EVERY, "/proc", true, false, "/proc of the machine's kernel",
+      "the machine's own; the kernel's secrets masked" },
+    { EVERY, "/sys", false, false, "/sys is covered", "the machine has no sysfs" },
+    NODES,
+    SHARED("/dev/shm read-write, private, in memory: 64 MiB at most",
+           "a tmpfs whose size is read back from inside"),
+    { EVERY, "/dev", true, false, "/dev: null, zero, full, random, urandom and tty",
+      "no device of the host; device nodes refused" },
+    TMP_WRITTEN(IN(DENY) | WRITES),
+    READ_ONLY_EMPTY(IN(READ_ONLY), "/tmp"),
+    { OWN_ROOT, NULL, true, false, "the image's own files, read-only",
+      "a disk that is read-only" },
+    { IN(FULL), NULL, true, true, "the image's own files; changes go with the machine",
       "a tmpfs above a disk that is read-only" },
 };
 
-const struct builtin *nacre_builtins(const struct nacre_policy *policy,
-                                     size_t *ret_count)
+const struct builtin *nacre_builtin_next(const struct nacre_policy *policy,
+                                         const struct builtin *last)
 {
     static const struct {
         const struct builtin *parts;
         size_t count;
-    } rows[][2] = { /* by whether the mode of the files is full */
+    } rows[] = {
 #define ROW(parts) { parts, NACRE_COUNT(parts) }
-        { ROW(process_parts), ROW(process_full_parts) },
-        { ROW(container_parts), ROW(container_full_parts) },
-        { ROW(gvisor_parts), ROW(gvisor_full_parts) },
-        { ROW(machine_parts), ROW(machine_full_parts) },
+        ROW(process_parts), ROW(container_parts), ROW(gvisor_parts), ROW(machine_parts),
 #undef ROW
     };
-    bool full = policy->filesystem.mode == NACRE_FILESYSTEM_FULL;
     size_t row = policy->level == NACRE_LEVEL_PROCESS ? 0
                  : policy->level == NACRE_LEVEL_VM ? 3
                  : policy->level != NACRE_LEVEL_CONTAINER ? NACRE_COUNT(rows)
                  : policy->runtime == NACRE_RUNTIME_GVISOR ? 2
                                                            : 1;
 
-    *ret_count = row < NACRE_COUNT(rows) ? rows[row][full].count : 0;
-    return row < NACRE_COUNT(rows) ? rows[row][full].parts : NULL;
+    if (row == NACRE_COUNT(rows))
+        return NULL;
+    for (last = last ? last + 1 : rows[row].parts;
+         last < rows[row].parts + rows[row].count; last++)
+        if (last->modes & 1u << policy->filesystem.mode)
+            return last;
+    return NULL;
 }
 
 bool nacre_builtin_holds(const struct builtin *part, const char *guest)
@@ -473,11 +479,10 @@ bool nacre_builtin_holds(const struct builtin *part, const char *guest)
 const struct builtin *nacre_builtin_at(const struct nacre_policy *policy,
                                        const char *guest)
 {
-    size_t count;
-    const struct builtin *parts = nacre_builtins(policy, &count);
+    const struct builtin *part = NULL;
 
-    for (size_t i = 0; i < count; i++)
-        if (!parts[i].guest || nacre_path_is_below(guest, parts[i].guest, NULL))
-            return &parts[i];
-    return NULL;
+    while ((part = nacre_builtin_next(policy, part)) != NULL)
+        if (!part->guest || nacre_path_is_below(guest, part->guest, NULL))
+            break;
+    return part;
 }

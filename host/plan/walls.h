@@ -70,14 +70,16 @@ bool nacre_path_is_kernels(const char *path);
 
 /* What a sandbox has though no policy names it. */
 struct builtin {
+    unsigned modes; /* a bit for each mode of the files that it is there in */
     const char *guest; /* NULL: everything that is not listed before */
     bool read, write;
     const char *what, *mechanism;
     const char *const *names; /* the only ones in it, NULL-terminated; NULL: any */
 };
-/* The rows of a level and a mode of its files; *ret_count may be 0. */
-const struct builtin *nacre_builtins(const struct nacre_policy *policy,
-                                     size_t *ret_count);
+/* The one after `last`, NULL: the first, of the policy's level and mode; NULL at the
+ * end. */
+const struct builtin *nacre_builtin_next(const struct nacre_policy *policy,
+                                         const struct builtin *last);
 /* Does it hold anything at, below or above `guest`?  A made /etc has few files. */
 bool nacre_builtin_holds(const struct builtin *part, const char *guest);
 /* The one that `guest` (absolute, normalised) lies in, or NULL. */

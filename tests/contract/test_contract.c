@@ -684,6 +684,63 @@ static void private_directories_are_as_large_as_told(void **state)
     }
 }
 
+/* Tries to make a file wherever something is mounted or programs write by habit. */
+#define TRY_ALL                                                                       \
+    "try() { test -d \"$1\" || return 0\n"                                             \
+    "  if touch \"$1/.tried\" 2>/dev/null; then echo \"w $1\"; else echo \"- $1\"; fi; }\n" \
+    "while read -r id parent device root place rest; do try \"$place\"; done "         \
+    "</proc/self/mountinfo\n"                                                         \
+    "for place in / /dev /dev/mqueue /dev/shm /etc /home /opt /root /run /srv /tmp /usr " \
+    "/var /var/tmp /workspace; do try $place; done"
+
+/* What the guest could write is what `explain` says, place by place. */
+static void in_deny_and_read_only_only_what_explain_says_can_be_written(void **state)
+{
+    static const struct {
+        const char *mode;
+        bool tmp, rest;
+    } rows[] = {
+        { "mode: deny", true, false },
+        { "mode: read-only", false, false },
+        { "mode: read-only, mount_paths: [{path: /tmp, permissions: rw}]", false, false },
+        /* Where these can be written. */
+        { "mode: scoped, mount_paths: [{path: /workspace, permissions: rw}]", true, true },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        struct nacre_request request = request_of(*state);
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *result = NULL;
+        struct nacre_tool *tool = NULL;
+        struct nacre_error err;
+        char text[POLICY], *rest, *line;
+
+        request.session = NULL;
+        (void)snprintf(text, sizeof(text),
+                       "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: t}\nspec:\n"
+                       "  level: %s\n  capabilities:\n    shell: {mode: full}\n"
+                       "    filesystem: {%s}\n",
+                       level_of(*state), rows[i].mode);
+        policy = scene_policy(text);
+        assert_int_equal(nacre_tool_shell(TRY_ALL, &tool, &err), NACRE_OK);
+        result = scene_run(*state, text, tool, &request);
+        assert_int_equal(result->outcome, NACRE_OUTCOME_EXITED);
+        assert_int_equal(strstr(result->output.bytes, "w /tmp\n") != NULL, rows[i].tmp);
+        assert_int_equal(strstr(result->output.bytes, "w /dev/shm\n") != NULL,
+                         rows[i].rest);
+        assert_int_equal(strstr(result->output.bytes, "w /workspace\n") != NULL,
+                         rows[i].rest);
+        for (rest = result->output.bytes; (line = strsep(&rest, "\n")) && line[0];) {
+            struct nacre_answer answer = { 0 };
+
+            assert_int_equal(nacre_explain_path(policy, &request, line + 2, false,
+                                                &answer, &err), NACRE_OK);
+            if (answer.write != (line[0] == 'w'))
+                fail_msg("%s: '%s', but explain: %s", rows[i].mode, line, answer.text);
+        }
+    }
+}
+
 static void *cancel_soon(void *data)
 {
     nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
@@ -747,11 +804,14 @@ static int tear_down(void **state)
     cmocka_unit_test(memory_is_bounded_and_its_peak_is_told),    \
     cmocka_unit_test(a_network_is_had_by_a_door_and_what_no_door_enforces_is_refused)
 #define LEFT cmocka_unit_test(what_a_command_leaves_behind_is_gone_with_it)
+#define WRITTEN                                                                  \
+    cmocka_unit_test(in_deny_and_read_only_only_what_explain_says_can_be_written)
 #define FILES                                                                    \
     cmocka_unit_test(the_way_to_a_denied_name_of_a_private_directory_can_be_written), \
     cmocka_unit_test(who_listens_in_a_granted_directory_is_reached_unless_denied), \
     cmocka_unit_test(a_command_that_signals_all_it_can_goes_on),                 \
-    cmocka_unit_test(private_directories_are_as_large_as_told)
+    cmocka_unit_test(private_directories_are_as_large_as_told),                  \
+    WRITTEN
 #define NATIVE                                                   \
     cmocka_unit_test(a_program_that_is_not_there_is_told_apart), \
     cmocka_unit_test(a_command_that_dies_of_a_signal_says_which), \
@@ -770,6 +830,7 @@ static int tear_down(void **state)
     cmocka_unit_test(several_threads_share_an_engine),           \
     cmocka_unit_test(what_a_command_leaves_behind_is_gone_before_the_next), \
     cmocka_unit_test(memory_is_bounded_and_its_peak_is_told),    \
+    WRITTEN,                                                     \
     cmocka_unit_test(cancelling_ends_a_run_as_if_by_a_signal)
 
 /* The tests' engine has the runtime where this is installed. */
@@ -790,7 +851,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest container[] = { EVERY, SANDBOX, LEFT, FILES, NATIVE };
     const struct CMUnitTest gvisor[] = {
         EVERY, SANDBOX,
-        cmocka_unit_test(what_a_command_leaves_behind_is_gone_before_the_next), NATIVE
+        cmocka_unit_test(what_a_command_leaves_behind_is_gone_before_the_next), WRITTEN,
+        NATIVE
     };
     const struct CMUnitTest none[] = { EVERY, LEFT, NATIVE };
     const struct CMUnitTest machine[] = { MACHINE };

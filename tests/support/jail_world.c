@@ -81,6 +81,8 @@ void jail_prepare(struct jail *jail, const struct nacre_executor_ops *ops)
     jail->plan = (struct nacre_plan){
         .level = NACRE_LEVEL_PROCESS,
         .mounts = jail->mounts,
+        .tmp_writable = true,
+        .shared_memory = true,
         .limits = { .memory_bytes_max = UINT64_C(512) << 20, .wall_ms_max = 20000,
                     .open_files_max = 128, .output_bytes_max = 1 << 20,
                     .processes_max = 48, .scratch_bytes_max = 16 << 20,

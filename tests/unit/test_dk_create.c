@@ -33,6 +33,7 @@ static struct nacre_plan plain_plan(void)
         .level = NACRE_LEVEL_CONTAINER,
         .mounts = two_mounts,
         .mount_count = 2,
+        .shared_memory = true,
         .limits = { .memory_bytes_max = 64 * MIB, .open_files_max = 128,
                     .processes_max = 32, .cpu_shares = 512,
                     .scratch_bytes_max = 16 * MIB, .scratch_files_max = 1000 },
@@ -61,6 +62,11 @@ static void must_equal(const json_t *is, const char *golden)
         fail_msg("is: %s\nplanned: %s", text, golden);
 }
 
+#define SHM_OF(mode, size)                                                             \
+    "\"/dev/shm\":\"" mode ",noexec,nosuid,nodev,size=" size                            \
+    ",uid=1000,gid=1001,mode=1777\","
+#define SHM SHM_OF("rw", "67108864")
+
 static void the_whole_body_is_what_an_engine_takes(void **state)
 {
     const struct nacre_plan plan = plain_plan();
@@ -88,7 +94,7 @@ static void the_whole_body_is_what_an_engine_takes(void **state)
         "{\"Type\":\"bind\",\"Source\":\"/state/init\",\"Target\":\"/.nacre-init\","
         "\"ReadOnly\":true,\"BindOptions\":"
         "{\"Propagation\":\"rprivate\",\"NonRecursive\":true}}],"
-        "\"Tmpfs\":{\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,nr_inodes=1000,"
+        "\"Tmpfs\":{" SHM "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,nr_inodes=1000,"
         "uid=1000,gid=1001,mode=700\"},"
         "\"Memory\":67108864,\"MemorySwap\":67108864,\"CpuShares\":512,"
         "\"PidsLimit\":34,\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":128,\"Hard\":128},"
@@ -99,6 +105,7 @@ static void the_whole_body_is_what_an_engine_takes(void **state)
 
 static char *two_tmpfs[] = { (char[]){ "/run:size=3m,mode=755,noexec" },
                              (char[]){ "/workspace:size=1m" }, NULL };
+static char *shared[] = { (char[]){ "/dev/shm:size=1g" }, NULL };
 static char *kept[] = { (char[]){ "CHOWN" }, (char[]){ "KILL" }, NULL };
 static char *limits[] = { (char[]){ "fsize=10:20" }, (char[]){ "core=5:6" }, NULL };
 static char *masks[] = { (char[]){ "/sys/class" }, NULL };
@@ -111,7 +118,7 @@ static void with_tmpfs(struct nacre_plan *plan, struct dk_order *order)
 static void with_own_tmp(struct nacre_plan *plan, struct dk_order *order)
 {
     (void)order;
-    plan->container.own_tmp = true;
+    plan->own_tmp = plan->tmp_writable = true;
 }
 static void with_read_only_scratch(struct nacre_plan *plan, struct dk_order *order)
 {
@@ -119,6 +126,40 @@ static void with_read_only_scratch(struct nacre_plan *plan, struct dk_order *ord
 
     (void)order;
     plan->mounts = mounts;
+}
+static void with_nothing_shared(struct nacre_plan *plan, struct dk_order *order)
+{
+    (void)order;
+    plan->mount_count = 0;
+    plan->own_tmp = true;
+    plan->shared_memory = false;
+}
+/* The next two are a machine's; this is the one that nacre makes. */
+static void with_machine(struct nacre_plan *plan, struct dk_order *order)
+{
+    with_nothing_shared(plan, order);
+    plan->level = NACRE_LEVEL_VM;
+}
+static void with_kata(struct nacre_plan *plan, struct dk_order *order)
+{
+    with_machine(plan, order);
+    order->runtime = "kata";
+}
+static void with_disk(struct nacre_plan *plan, struct dk_order *order)
+{
+    (void)order;
+    plan->container.disk_bytes = 32 * MIB + 20000;
+}
+static void with_little_disk(struct nacre_plan *plan, struct dk_order *order)
+{
+    (void)order;
+    plan->container.disk_bytes = 100;
+}
+static void with_shared_tmpfs(struct nacre_plan *plan, struct dk_order *order)
+{
+    (void)order;
+    plan->mount_count = 0;
+    plan->container.tmpfs = shared;
 }
 static void with_capabilities(struct nacre_plan *plan, struct dk_order *order)
 {
@@ -191,20 +232,39 @@ static const struct {
     { with_gvisor, "PidsLimit", NULL }, /* reaching it would be the end of gVisor */
     { with_gvisor, "Memory", "67108864" },
     { with_gvisor, "Tmpfs", /* it counts no files */
-      "{\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,uid=1000,gid=1001,"
+      "{" SHM "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,uid=1000,gid=1001,"
       "mode=700\"}" },
     { with_own_tmp, "Tmpfs",
-      "{\"/scratch\":\"rw,exec,nosuid,nodev,size=8388608,nr_inodes=500,uid=1000,gid=1001,"
+      "{" SHM "\"/scratch\":\"rw,exec,nosuid,nodev,size=8388608,nr_inodes=500,uid=1000,gid=1001,"
       "mode=700\",\"/tmp\":\"rw,exec,nosuid,nodev,size=8388608,nr_inodes=500,uid=1000,"
       "gid=1001,mode=700\"}" },
     { with_tmpfs, "Tmpfs",
-      "{\"/run\":\"rw,nosuid,nodev,uid=1000,gid=1001,size=3m,mode=755,noexec\","
+      "{" SHM "\"/run\":\"rw,nosuid,nodev,uid=1000,gid=1001,size=3m,mode=755,noexec\","
       "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,nr_inodes=1000,uid=1000,"
       "gid=1001,mode=700\"}" },
     { with_read_only_scratch, "Tmpfs",
-      "{\"/scratch\":\"ro,exec,nosuid,nodev,size=8388608,nr_inodes=500,uid=1000,"
+      "{" SHM "\"/scratch\":\"ro,exec,nosuid,nodev,size=8388608,nr_inodes=500,uid=1000,"
       "gid=1001,mode=700\",\"/workspace\":\"ro,exec,nosuid,nodev,size=8388608,"
       "nr_inodes=500,uid=1000,gid=1001,mode=700\"}" },
+    { with_nothing_shared, "Tmpfs",
+      "{" SHM_OF("ro", "4096") "\"/dev/mqueue\":\"ro,noexec,nosuid,nodev,size=4096,"
+      "uid=1000,gid=1001,mode=1777\",\"/tmp\":\"ro,exec,nosuid,nodev,size=16777216,"
+      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+    { with_machine, "Tmpfs",
+      "{" SHM_OF("ro", "4096") "\"/tmp\":\"ro,exec,nosuid,nodev,size=16777216,"
+      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+    { with_kata, "Tmpfs",
+      "{" SHM_OF("ro", "4096") "\"/dev/mqueue\":\"ro,noexec,nosuid,nodev,size=4096,"
+      "uid=1000,gid=1001,mode=1777\",\"/tmp\":\"ro,exec,nosuid,nodev,size=16777216,"
+      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+    { with_disk, "Tmpfs",
+      "{" SHM_OF("rw", "8392704") "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,"
+      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+    { with_little_disk, "Tmpfs", /* 0 would be no limit */
+      "{" SHM_OF("rw", "4096") "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,"
+      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+    { with_shared_tmpfs, "Tmpfs",
+      "{\"/dev/shm\":\"rw,exec,nosuid,nodev,uid=1000,gid=1001,size=1g\"}" },
     { with_capabilities, "CapAdd", "[\"CHOWN\",\"KILL\"]" },
     { with_capabilities, "CapDrop", "[\"ALL\"]" },
     { with_ulimits, "Ulimits",

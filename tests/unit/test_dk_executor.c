@@ -182,10 +182,12 @@ static void disk_is_bounded_or_refused(void **state)
 {
     NEEDS_ENGINE();
     jail.plan.limits.scratch_bytes_max = 64 * MIB;
-    jail.plan.container.disk_bytes = 20 * MIB;
+    jail.plan.container.disk_bytes = 32 * MIB;
     jail_mount(&jail, "/private", NULL, true, NULL);
     assert_true(fails_with("dd if=/dev/zero of=/private/x bs=1M count=10", "No space"));
     assert_true(jail_exits(&jail, "dd if=/dev/zero of=/private/x bs=1M count=3", 0));
+    assert_true(fails_with("dd if=/dev/zero of=/dev/shm/x bs=1M count=9", "No space"));
+    assert_true(jail_exits(&jail, "dd if=/dev/zero of=/dev/shm/x bs=1M count=8", 0));
     jail.plan.container.read_only_root = false;
     assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
     assert_non_null(strstr(jail.err.text, "container.disk"));

@@ -52,6 +52,7 @@ static struct nacre_plan plan_of(void)
         .runtime = NACRE_RUNTIME_FIRECRACKER,
         .mounts = mounts,
         .mount_count = NACRE_COUNT(mounts),
+        .shared_memory = true,
         .injection = NACRE_INJECTION_FILE_MOUNT,
         .limits = { .memory_bytes_max = 256 * MIB, .open_files_max = 128,
                     .processes_max = 32, .cpu_shares = 512,
@@ -89,6 +90,7 @@ static void the_container_around_it_has_nothing_but_the_shares(void **state)
     assert_int_equal(plan->container.disk_bytes, 0);
     assert_int_equal(plan->denied_root_count, 0);
     assert_int_equal(plan->injection, NACRE_INJECTION_UNSET);
+    assert_false(plan->shared_memory);
     assert_false(nacre_egress_is_open(&plan->egress));
     assert_int_equal(plan->mount_count, 2);
     assert_string_equal(plan->mounts[0].guest, DK_MACHINE_SHARES "/0/workspace");
@@ -214,6 +216,7 @@ static void init_is_told_all_that_it_makes_outer_before_inner(void **state)
         bool writable, no_exec;
         uint64_t bytes, inodes, mode;
     } want[] = {
+        { MACHINE_MOUNT_TMPFS, "/dev/shm", "", true, true, 16 * MIB, 0, 01777 },
         { MACHINE_MOUNT_FILE, "/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n" },
         { MACHINE_MOUNT_FILE, "/etc/resolv.conf", "" },
         { MACHINE_MOUNT_COVER, "/etc/shadow", "" },

@@ -117,6 +117,7 @@ static void check(bool is_cgroup2, const char *const *rows, size_t count)
         .level = NACRE_LEVEL_CONTAINER,
         .mounts = mounts,
         .mount_count = NACRE_COUNT(mounts),
+        .shared_memory = true,
         .limits = { .memory_bytes_max = 64 * MIB, .open_files_max = 128,
                     .processes_max = 32, .cpu_shares = 512,
                     .scratch_bytes_max = 16 * MIB, .scratch_files_max = 1000 },

@@ -150,6 +150,8 @@ static void apply_all(struct text *text, const char *fix)
     "spec:\n"
 #define HEAD HEADING "  level: wasm\n"
 #define FILES HEAD "  capabilities:\n    filesystem:\n"
+#define NATIVE(level) \
+    HEADING "  level: " level "\n  capabilities:\n    filesystem:\n      mode: "
 #define NET HEAD "  capabilities:\n    network:\n"
 #define WASM_SHELL HEAD "  capabilities:\n    shell:\n"
 #define SHELL HEADING "  level: process\n  capabilities:\n    shell:\n"
@@ -195,6 +197,11 @@ static const struct {
       "path /data", true, false },
     { FILES "      mode: read-only\n      mount_paths:\n" MOUNT("/data", "ro"), NULL,
       "path /data", true, false },
+    { NATIVE("process") "read-only\n", NULL, "path /tmp/x", true, false },
+    { NATIVE("process") "deny\n", NULL, "path /dev/shm", true, false },
+    { NATIVE("container") "read-only\n", NULL, "path /tmp", true, false },
+    { NATIVE("container") "deny\n", NULL, "path /dev/mqueue", true, false },
+    { NATIVE("vm") "deny\n", NULL, "path /dev/shm/x", true, false },
     { FILES "      mode: full\n", NULL, "path /etc/passwd", true, true },
     { FILES "      mode: full\n" DENIED("/etc"), NULL, "path /etc/passwd", false, false },
     { HEAD, NULL, "host example.com", false, false },

@@ -115,6 +115,9 @@ static void assert_plans_equal(const struct nacre_plan *a, const struct nacre_pl
     assert_int_equal(a->level, b->level);
     assert_int_equal(a->runtime, b->runtime);
     assert_int_equal(a->full_tree, b->full_tree);
+    assert_int_equal(a->own_tmp, b->own_tmp);
+    assert_int_equal(a->tmp_writable, b->tmp_writable);
+    assert_int_equal(a->shared_memory, b->shared_memory);
     assert_int_equal(a->required, b->required);
     assert_int_equal(a->waivable, b->waivable);
     assert_texts_equal(a->directory, b->directory);

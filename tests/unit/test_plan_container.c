@@ -98,7 +98,7 @@ static void a_container_has_these_defaults(void **state)
     assert_false(container->user_namespaces);
     assert_int_equal(container->memory_swap_bytes, 64 << 20);
     assert_null(container->tmpfs[0]);
-    assert_true(container->own_tmp);
+    assert_true(plan->own_tmp);
     assert_non_null(container->keep_capabilities);
     assert_null(container->keep_capabilities[0]);
     assert_null(container->blocked_syscalls[0]);

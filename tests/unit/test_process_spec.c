@@ -39,6 +39,7 @@ static int begin(void **state)
     (void)state;
     plan = (struct nacre_plan){
         .level = NACRE_LEVEL_PROCESS, .mounts = mounts, .sealed = true,
+        .own_tmp = true, .tmp_writable = true, .shared_memory = true,
         .limits = { .scratch_bytes_max = 5000, .scratch_files_max = 77 },
     };
     open_mounts = (struct nacre_open_mounts){ .items = opened };

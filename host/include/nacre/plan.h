@@ -221,7 +221,6 @@ struct nacre_container {
     char *cpuset;           /* or NULL */
     char **tmpfs, **keep_capabilities, **blocked_syscalls, **environment, **ulimits;
                             /* NULL-terminated; never NULL at its levels */
-    bool own_tmp;           /* nothing asks for /tmp: one more private directory is there */
     bool read_only_root;
     bool user_namespaces;   /* a browser's own sandbox needs them; no policy can ask */
     uint64_t memory_swap_bytes;      /* memory and swap together; equal to memory unless
@@ -267,6 +266,9 @@ struct nacre_plan {
     enum nacre_level level;
     enum nacre_runtime runtime;
     bool full_tree; /* mode full: a mount "/" that resolves as a root */
+    bool own_tmp; /* native levels: nothing asks for /tmp, and a private one is there */
+    bool tmp_writable; /* that one is; and */
+    bool shared_memory; /* so are /dev/shm and what else of the kind the level has */
     bool strict_binds; /* level wasm: names as resolved are judged by nacre/binds.h */
     struct nacre_mount *mounts;
     uint32_t mount_count;
