@@ -97,30 +97,6 @@ static bool is_bind_target(const struct dk_order *order, const char *path)
 
 /* ---- tmpfs ---- */
 
-/* "64m" in bytes; 0 for what is none. */
-static uint64_t size_of(const char *options)
-{
-    const char *at = strstr(options, "size=");
-    uint64_t bytes = 0;
-    char unit = '\0';
-
-    if (!at || sscanf(at, "size=%" SCNu64 "%c", &bytes, &unit) < 1)
-        return 0;
-    switch (unit) {
-    case 'k':
-    case 'K':
-        return bytes << 10;
-    case 'm':
-    case 'M':
-        return bytes << 20;
-    case 'g':
-    case 'G':
-        return bytes << 30;
-    default:
-        return bytes;
-    }
-}
-
 static bool is_private(const struct nacre_plan *plan, const char *path)
 {
     for (uint32_t i = 0; i < plan->mount_count; i++)
@@ -144,7 +120,7 @@ static void asked_tmpfs(const struct dk_order *order, const char *text,
                    "rw,%snosuid,nodev,uid=%" PRIu32 ",gid=%" PRIu32 "%s%.160s",
                    colon && strstr(colon, "noexec") ? "" : "exec,", order->uid,
                    order->gid, colon ? "," : "", colon ? colon + 1 : "");
-    tmpfs->bytes_max = colon ? size_of(colon + 1) : 0;
+    tmpfs->bytes_max = nacre_tmpfs_bytes(text);
     if (is_bind_target(order, tmpfs->path) || is_private(order->plan, tmpfs->path))
         tmpfs->path[0] = '\0';
 }

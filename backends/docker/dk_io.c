@@ -212,6 +212,12 @@ static enum nacre_status find(const struct dk_site *site, bool weighs,
     return status;
 }
 
+const char *dk_io_rule(const struct nacre_container *container)
+{
+    return container->disk_io_weight > 0 ? "container.disk_io_weight"
+                                         : "container.disk_iops";
+}
+
 enum nacre_status dk_io_find(const struct dk_site *site,
                              const struct nacre_container *container,
                              const struct dk_bind *binds, size_t count,
@@ -226,9 +232,9 @@ enum nacre_status dk_io_find(const struct dk_site *site,
     status = find(site, weighs, binds, count, ret_io, err);
     if (status == NACRE_OK)
         return NACRE_OK;
-    return nacre_fail_context(err, weighs
-                                       ? "container.disk_io_weight can't be enforced here"
-                                       : "container.disk_iops can't be enforced here");
+    return nacre_fail_blame(err, dk_io_rule(container), "",
+                            "use an engine and directories on disks of ext4 (with the "
+                            "scheduler bfq for weights), or remove the line");
 }
 
 enum nacre_status dk_io_probe(const struct dk_site *site, bool weighs,

@@ -42,6 +42,9 @@ NACRE_MUST_CHECK enum nacre_status dk_io_find(const struct dk_site *site,
                                               struct dk_io *ret_io,
                                               struct nacre_error *err);
 
+/* The key of the line that it is about. */
+const char *dk_io_rule(const struct nacre_container *container);
+
 /* Can operations be bounded, or weighed, here at all? */
 NACRE_MUST_CHECK enum nacre_status dk_io_probe(const struct dk_site *site, bool weighs,
                                                struct nacre_error *err);

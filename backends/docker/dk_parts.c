@@ -97,10 +97,11 @@ static void settle_defaults(struct dk_parts *parts)
         limits->processes_max = 0;
 }
 
-static enum nacre_status refuse_disk(const char *why, struct nacre_error *err)
+static enum nacre_status refuse_disk(const char *why, const char *fix,
+                                     struct nacre_error *err)
 {
-    return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                      "container.disk can't be enforced here: %s", why);
+    (void)nacre_fail(err, NACRE_ERR_UNAVAILABLE, "%s", why);
+    return nacre_fail_blame(err, "container.disk", "", fix);
 }
 
 /* Of everything that a guest can fill, the sum. */
@@ -121,7 +122,7 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
             sum += tmpfs.bytes_max;
     if (sum > disk)
         return refuse_disk("the tmpfs of the policy are larger, with shared memory and a "
-                           "run's own files: lower their sizes", err);
+                           "run's own files", "lower their sizes", err);
     if (has_private && plan->limits.scratch_bytes_max > disk - sum)
         plan->limits.scratch_bytes_max = disk - sum;
     sum += has_private ? plan->limits.scratch_bytes_max : 0;
@@ -129,7 +130,7 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
         return NACRE_OK;
     if (sum >= disk || has_own)
         return refuse_disk("the root is writable, and workspace, private directories and "
-                           "tmpfs take all of it: make it read-only", err);
+                           "tmpfs take all of it", "make the root read-only", err);
     parts->layer_bytes_max = disk - sum;
     return NACRE_OK;
 }
@@ -158,6 +159,8 @@ struct dk_binds_input dk_parts_input(const struct dk_parts *parts)
     };
 }
 
+#define END_SESSION "end the session (nacre session end)"
+
 /* Planning lets only a session's own workspace come so far.  Whether it is bounded is
  * seen by the very fd that the engine's bind is compared with. */
 static enum nacre_status check_disk(uint64_t disk, const struct nacre_open_mounts *mounts,
@@ -172,11 +175,10 @@ static enum nacre_status check_disk(uint64_t disk, const struct nacre_open_mount
             continue;
         if (!nacre_disk_bound(open->fd, &bytes))
             return refuse_disk("the workspace has no bound, it was made before the "
-                               "configuration said so: end the session (nacre session "
-                               "end)", err);
+                               "configuration said so", END_SESSION, err);
         if (bytes > disk)
-            return refuse_disk("the workspace was made with a larger one: end the "
-                               "session (nacre session end)", err);
+            return refuse_disk("the workspace was made with a larger one", END_SESSION,
+                               err);
     }
     return NACRE_OK;
 }
@@ -204,19 +206,20 @@ static void keep_apart(struct nacre_plan *plan)
 static enum nacre_status find_disks(struct dk_parts *parts, struct nacre_error *err)
 {
     const struct nacre_container *container = &parts->plan->container;
-    const char *why = parts->kernel != DK_KERNEL_HOSTS
-                          ? "with a kernel of its own nobody counts a container's "
-                            "operations; change the runtime to 'docker', or remove the line"
-                      : parts->far
-                          ? "the engine does not see the files that nacre sees, so its disks "
-                            "can't be known; use an engine on this machine, or remove the "
-                            "line"
-                          : NULL;
+    bool own_kernel = parts->kernel != DK_KERNEL_HOSTS;
 
-    if (why && (container->disk_iops > 0 || container->disk_io_weight > 0))
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "container.%s can't be enforced here: %s",
-                          container->disk_iops > 0 ? "disk_iops" : "disk_io_weight", why);
+    if ((own_kernel || parts->far) &&
+        (container->disk_iops > 0 || container->disk_io_weight > 0)) {
+        (void)nacre_fail(err, NACRE_ERR_UNAVAILABLE, "%s",
+                         own_kernel ? "with a kernel of its own nobody counts a "
+                                      "container's operations"
+                                    : "the engine does not see the files that nacre sees, "
+                                      "so its disks can't be known");
+        return nacre_fail_blame(err, dk_io_rule(container), "",
+                                own_kernel
+                                    ? "change the runtime to 'docker', or remove the line"
+                                    : "use an engine on this machine, or remove the line");
+    }
     return dk_io_find(parts->site, container, parts->binds.items, parts->binds.count,
                       &parts->io, err);
 }
@@ -321,8 +324,10 @@ static enum nacre_status open_inside(const struct dk_parts_input *input,
 
 static enum nacre_status without_lead(enum nacre_status status, struct nacre_error *err)
 {
-    if (status != NACRE_OK)
+    if (status != NACRE_OK) {
         dk_machine_drop_lead(err->text);
+        dk_machine_drop_lead(err->path);
+    }
     return status;
 }
 

@@ -234,13 +234,15 @@ static enum nacre_status know(struct dk_making *making, const struct dk_bind *bi
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container's report");
     report->nonces = grown;
     status = nt_nonce_make(making->state_dir, bind->fd, bind->target, &nonce, err);
-    if (status == NACRE_ERR_IO)
-        return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                          "mount '%s': with gVisor a bind is proved by a file that nacre "
-                          "makes in it for a moment, and it can't make one there: give "
-                          "it a directory that it may write to, or change the runtime "
-                          "'gvisor' to 'docker'",
-                          shown);
+    if (status == NACRE_ERR_IO) {
+        (void)nacre_fail(err, NACRE_ERR_UNAVAILABLE,
+                         "mount '%s': with gVisor a bind is proved by a file that nacre "
+                         "makes in it for a moment, and it can't make one there",
+                         shown);
+        return nacre_fail_blame(err, NACRE_RULE_MOUNTS, bind->target,
+                                "give nacre a directory that it may write to, or change "
+                                "the runtime 'gvisor' to 'docker'");
+    }
     if (status != NACRE_OK)
         return status;
     report->nonces[report->nonce_count++] = nonce;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
@@ -9,38 +10,15 @@
 
 #include "nacre/text.h"
 
-#define ID_MAX UINT32_C(0x7fffffff)
-
 #ifndef AT_EMPTY_PATH
 #define AT_EMPTY_PATH 0x1000
 #endif
-
-/* Digits up to `end`; false for anything else. */
-static bool read_id(const char *text, char end, const char **ret_rest, uint32_t *ret_id)
-{
-    uint64_t value = 0;
-
-    if (*text < '0' || *text > '9')
-        return false;
-    for (; *text >= '0' && *text <= '9'; text++) {
-        value = value * 10 + (uint64_t)(*text - '0');
-        if (value > ID_MAX)
-            return false;
-    }
-    if (*text != end && *text != '\0')
-        return false;
-    *ret_rest = *text ? text + 1 : text;
-    *ret_id = (uint32_t)value;
-    return true;
-}
 
 enum nacre_status nt_user_find(const char *text, struct nt_user *ret_user,
                                struct nacre_error *err)
 {
     struct nt_user user = { NT_ORDINARY_ID, NT_ORDINARY_ID };
     char shown[NACRE_SHOWN];
-    const char *rest;
-    bool valid;
 
     if (!text) {
         if (geteuid() != 0)
@@ -48,11 +26,7 @@ enum nacre_status nt_user_find(const char *text, struct nt_user *ret_user,
         *ret_user = user;
         return NACRE_OK;
     }
-    valid = read_id(text, ':', &rest, &user.uid);
-    user.gid = user.uid;
-    if (valid && *rest)
-        valid = read_id(rest, '\0', &rest, &user.gid);
-    if (!valid)
+    if (!nacre_text_ids(text, &user.uid, &user.gid))
         return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                           "user '%s' is not UID or UID:GID in digits: a name means what "
                           "the image says, which is not known before it runs",
@@ -97,18 +71,19 @@ enum nacre_status nt_user_check(const struct nt_user *user,
 {
     for (uint32_t i = 0; i < mounts->count; i++) {
         const struct nacre_open_mount *open = &mounts->items[i];
-        char shown[NACRE_SHOWN];
+        char shown[NACRE_SHOWN], fix[sizeof(err->fix)];
 
         if (open->fd < 0 || !open->mount->writable ||
             nt_user_may(user, open->fd, R_OK | W_OK | X_OK))
             continue;
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "mount '%.100s': the sandbox runs as uid %" PRIu32
-                          ", which can't write %s: give it the directory (chown %" PRIu32
-                          ":%" PRIu32 "), or mount it read-only",
-                          open->mount->guest, user->uid,
-                          nacre_text_shown(shown, open->mount->host), user->uid,
-                          user->gid);
+        (void)snprintf(fix, sizeof(fix),
+                       "give it the directory (chown %" PRIu32 ":%" PRIu32
+                       "), or mount it read-only",
+                       user->uid, user->gid);
+        return nacre_mount_refuse(open->mount, fix, err,
+                                  "the sandbox runs as uid %" PRIu32
+                                  ", which can't write %s",
+                                  user->uid, nacre_text_shown(shown, open->mount->host));
     }
     return NACRE_OK;
 }

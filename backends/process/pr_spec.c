@@ -228,11 +228,10 @@ static void check_point(struct pr_making *making, const struct nacre_mount *abov
             nacre_path_is_below(mount->guest, above->guest, &rest) &&
             fstatat(mounts->items[i].fd, rest, &info, AT_SYMLINK_NOFOLLOW) != 0 &&
             errno == ENOENT)
-            making->status = nacre_fail(
-                making->err, NACRE_ERR_NOT_RUNNABLE,
-                "mount '%.100s': %s has no directory %.100s to mount it on, and nothing "
-                "is made there: make it, or leave the mount out",
-                mount->guest, nacre_text_shown(shown, above->host), rest);
+            making->status = nacre_mount_refuse(
+                mount, "make it, or leave the mount out", making->err,
+                "%s has no directory %.100s to mount it on, and nothing is made there",
+                nacre_text_shown(shown, above->host), rest);
 }
 
 static void add_mount(struct pr_making *making, const struct nacre_open_mount *open)

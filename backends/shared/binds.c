@@ -22,12 +22,12 @@ static enum nacre_status check(const struct nacre_open_mount *open,
                           open->mount->guest);
     if (!nacre_bind_is_refused(path, open->mount->writable, caller, &refusal))
         return NACRE_OK;
-    return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                      "mount '%.100s': %s is really %s%.60s: %.120s; mount a directory "
-                      "that holds only what the tool needs",
-                      open->mount->guest, nacre_text_shown(shown, open->mount->host),
-                      refusal.is_above ? "above " : "",
-                      nacre_text_shown(what, refusal.what), refusal.why);
+    return nacre_mount_refuse(open->mount,
+                              "mount a directory that holds only what the tool needs", err,
+                              "%s is really %s%.60s: %.120s",
+                              nacre_text_shown(shown, open->mount->host),
+                              refusal.is_above ? "above " : "",
+                              nacre_text_shown(what, refusal.what), refusal.why);
 }
 
 /* Links resolved; NULL where there is none. */

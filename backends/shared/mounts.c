@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,20 @@
 #include "nacre/text.h"
 
 #define DENIED_MAX 4096
+
+enum nacre_status nacre_mount_refuse(const struct nacre_mount *mount, const char *fix,
+                                     struct nacre_error *err, const char *format, ...)
+{
+    char why[sizeof(err->text)];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    (void)nacre_fail(err, NACRE_ERR_NOT_RUNNABLE, "mount '%.100s': %.390s", mount->guest,
+                     why);
+    return nacre_fail_blame(err, NACRE_RULE_MOUNTS, mount->guest, fix);
+}
 
 static enum nacre_status deny(struct nacre_open_mount *open, const char *name,
                               struct nacre_error *err)
@@ -84,11 +99,12 @@ static enum nacre_status deny_host_path(struct nacre_open_mount *open,
     if (nacre_path_is_below(denied, directory, &rest) && rest[0])
         return deny(open, rest, err);
     if (nacre_path_is_below(directory, denied, NULL))
-        return nacre_fail(
-            err, NACRE_ERR_NOT_RUNNABLE,
-            "mount '%.100s': its directory %.150s lies within the denied path "
-            "%.150s",
-            open->mount->guest, directory, denied);
+        return nacre_mount_refuse(open->mount,
+                                  "mount another directory, or remove the denied path",
+                                  err,
+                                  "its directory %.150s lies within the denied path "
+                                  "%.150s",
+                                  directory, denied);
     return NACRE_OK;
 }
 
@@ -128,9 +144,9 @@ static enum nacre_status check_own(const struct nacre_open_mount *open,
                 nacre_path_is_below(directory, real, &rest) &&
                 nacre_path_is_below(rest, NACRE_PRIVATE_ROOT, &below) && below[0])
                 return NACRE_OK;
-    return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                      "mount '%.100s': %s is no session's own directory",
-                      open->mount->guest, nacre_text_shown(shown, open->mount->host));
+    return nacre_mount_refuse(open->mount, "end the session (nacre session end)", err,
+                              "%s is no session's own directory",
+                              nacre_text_shown(shown, open->mount->host));
 }
 
 static bool is_kernel_filesystem(int fd)
@@ -145,28 +161,27 @@ static enum nacre_status open_one(const struct nacre_plan *plan,
                                   struct nacre_open_mount *open_mount,
                                   struct nacre_error *err)
 {
-    char shown[NACRE_SHOWN];
+    char shown[NACRE_SHOWN], fix[sizeof(err->fix)];
 
     open_mount->fd = open(mount->host, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK);
     if (open_mount->fd < 0 && errno == ENOTDIR)
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "mount '%.100s': %s is a file, and a mount is a directory: grant "
-                          "the one that it lies in",
-                          mount->guest, nacre_text_shown(shown, mount->host));
-    if (open_mount->fd < 0 && errno == ENOENT)
-        return nacre_fail(err, NACRE_ERR_NOT_RUNNABLE,
-                          "mount '%.100s': %s does not exist; make it, or map another "
-                          "directory with --mount %.100s=DIR",
-                          mount->guest, nacre_text_shown(shown, mount->host),
-                          mount->guest);
+        return nacre_mount_refuse(mount, "grant the directory that it lies in", err,
+                                  "%s is a file, and a mount is a directory",
+                                  nacre_text_shown(shown, mount->host));
+    if (open_mount->fd < 0 && errno == ENOENT) {
+        (void)snprintf(fix, sizeof(fix),
+                       "make it, or map another directory with --mount %.100s=DIR",
+                       mount->guest);
+        return nacre_mount_refuse(mount, fix, err, "%s does not exist",
+                                  nacre_text_shown(shown, mount->host));
+    }
     if (open_mount->fd < 0)
         return nacre_fail(err, NACRE_ERR_IO, "mount '%.100s': can't open %s",
                           mount->guest, nacre_text_shown(shown, mount->host));
     if (is_kernel_filesystem(open_mount->fd))
-        return nacre_fail(
-            err, NACRE_ERR_NOT_RUNNABLE,
-            "mount '%.100s': %s is on a kernel filesystem, which no guest may see",
-            mount->guest, nacre_text_shown(shown, mount->host));
+        return nacre_mount_refuse(mount, "mount a directory with files of your own", err,
+                                  "%s is on a kernel filesystem, which no guest may see",
+                                  nacre_text_shown(shown, mount->host));
     if (mount->own)
         return NACRE_OK;
     return deny_host_paths(open_mount, (const char *const *)plan->denied_host_paths,

@@ -26,9 +26,8 @@ struct nacre_open_mounts {
 
 /*
  * `protected` (NULL-terminated, may be NULL): nacre's own directories, denied in
- * every mount that is above them.  NACRE_ERR_NOT_RUNNABLE names the mount that is
- * missing, is no directory, lies on a kernel filesystem or within a denied path,
- * with its place in the policy `source`.
+ * every mount that is above them.  NACRE_ERR_NOT_RUNNABLE blames the line of the mount
+ * that is missing, is no directory, lies on a kernel filesystem or within a denied path.
  */
 NACRE_MUST_CHECK enum nacre_status nacre_mounts_open(const struct nacre_plan *plan,
                                                      const char *const *protected_paths,
@@ -41,6 +40,11 @@ void nacre_mounts_clear(struct nacre_open_mounts *mounts);
  * put others in their place. */
 uint64_t nacre_mounts_places(const struct nacre_open_mounts *mounts);
 bool nacre_mounts_are_at(const struct nacre_plan *plan, uint64_t places);
+
+/* NACRE_ERR_NOT_RUNNABLE, for the mount's line: "mount 'GUEST': ..." */
+enum nacre_status nacre_mount_refuse(const struct nacre_mount *mount, const char *fix,
+                                     struct nacre_error *err, const char *format, ...)
+    __attribute__((format(printf, 4, 5), nonnull));
 
 /* The name that the kernel has for an fd, links resolved. */
 bool nacre_mounts_real_name(int fd, char ret_path[NACRE_PATH_MAX]);

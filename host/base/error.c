@@ -66,6 +66,18 @@ enum nacre_status nacre_fail_context(struct nacre_error *err, const char *contex
     return err->status;
 }
 
+enum nacre_status nacre_fail_blame(struct nacre_error *err, const char *rule,
+                                   const char *path, const char *fix)
+{
+    assert(err->status != NACRE_OK);
+    assert(rule[0] && strlen(rule) < sizeof(err->rule));
+
+    (void)snprintf(err->rule, sizeof(err->rule), "%s", rule);
+    (void)snprintf(err->path, sizeof(err->path), "%s", path);
+    (void)snprintf(err->fix, sizeof(err->fix), "%s", fix);
+    return err->status;
+}
+
 void nacre_error_print(const struct nacre_error *err, char *ret_text, size_t size)
 {
     if (err->file[0] && err->line > 0)

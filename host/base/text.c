@@ -191,3 +191,24 @@ bool nacre_text_u64(const char *text, uint64_t max, uint64_t *ret_number)
     *ret_number = number;
     return true;
 }
+
+#define ID_MAX INT32_MAX
+
+bool nacre_text_ids(const char *text, uint32_t *ret_uid, uint32_t *ret_gid)
+{
+    const char *colon = strchrnul(text, ':');
+    size_t length = (size_t)(colon - text);
+    uint64_t uid, gid;
+    char first[16];
+
+    if (length >= sizeof(first))
+        return false;
+    memcpy(first, text, length);
+    first[length] = '\0';
+    if (!nacre_text_u64(first, ID_MAX, &uid) ||
+        !nacre_text_u64(*colon ? colon + 1 : first, ID_MAX, &gid))
+        return false;
+    *ret_uid = (uint32_t)uid;
+    *ret_gid = (uint32_t)gid;
+    return true;
+}

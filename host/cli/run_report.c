@@ -253,6 +253,24 @@ void cli_run_print_values(const struct cli_ran *ran)
     json_decref(array);
 }
 
+/* What a request brought has no line: it is told by its option. */
+static const char *option_of(const char *rule)
+{
+    static const struct {
+        const char *rule, *option;
+    } options[] = {
+        { "request.fuel", "--fuel" },
+        { "request.timeout_ms", "--timeout-ms" },
+        { "request.workspace", "--workspace" },
+        { "request.mounts", "--mount" },
+    };
+
+    for (size_t i = 0; i < NACRE_COUNT(options); i++)
+        if (strcmp(options[i].rule, rule) == 0)
+            return options[i].option;
+    return rule;
+}
+
 /* Who set a limit: an option of this call, or a line of the policy, by the name that its
  * file has for it. */
 static void explain_limit(const struct cli_ran *ran)
@@ -265,8 +283,7 @@ static void explain_limit(const struct cli_ran *ran)
     if (!limit)
         return;
     if (asked)
-        cli_say("%s (%s)", limit->text,
-                strcmp(limit->rule, "request.fuel") == 0 ? "--fuel" : "--timeout-ms");
+        cli_say("%s (%s)", limit->text, option_of(limit->rule));
     else
         cli_say("%s (%s, %s)", limit->text, limit->rule,
                 cli_place(place, ran->policy, limit->place));
@@ -287,7 +304,7 @@ static void explain_denials(const struct cli_ran *ran, const char *lead)
         if (denial->place.line > 0)
             (void)cli_place(where, ran->policy, denial->place);
         else
-            (void)snprintf(where, sizeof(where), "%s", denial->rule);
+            (void)snprintf(where, sizeof(where), "%s", option_of(denial->rule));
         (void)snprintf(line, sizeof(line), "%s%s%s", where, where[0] ? ": " : "",
                        denial->text);
         cli_say_lines(lead, line);

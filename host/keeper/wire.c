@@ -415,6 +415,9 @@ enum nacre_status nacre_wire_read_result(const json_t *json, struct nacre_result
 static const struct field error_fields[] = {
     FIELD(nacre_error, status, NUMBER),
     FIELD(nacre_error, text, CHARS),
+    FIELD(nacre_error, rule, CHARS),
+    FIELD(nacre_error, path, CHARS),
+    FIELD(nacre_error, fix, CHARS),
 };
 
 json_t *nacre_wire_error(const struct nacre_error *err)

@@ -133,8 +133,9 @@ static void texts(struct draft *draft)
               "give an absolute path outside /proc, /sys and /dev", 0,
               "where commands start", &plan->workdir);
     text_line(draft, (struct line){ "container.user", &rules->user },
-              nacre_container_is_user(rules->user.text), "give UID:GID, as 1000:1000", 0,
-              "read back from inside", &plan->user);
+              nacre_container_is_user(rules->user.text),
+              "give UID:GID in digits, as 1000:1000: what a name means, only the image says",
+              0, "read back from inside", &plan->user);
     text_line(draft,
               (struct line){ "container.seccomp_profile", &rules->seccomp_profile },
               nacre_container_is_profile(rules->seccomp_profile.text),
@@ -425,4 +426,73 @@ void nacre_draft_container(struct draft *draft)
     namespaces(draft);
     numbers(draft);
     lists(draft);
+}
+
+/* ---- does it fit? ---- */
+
+#define DISK_FEATURES                                            \
+    (NACRE_FEATURE_DISK_OF_ROOT | NACRE_FEATURE_DISK_OF_SESSION | \
+     NACRE_FEATURE_DISK_OF_HOST)
+
+static bool is_private(const struct nacre_plan *plan, const char *path, size_t length)
+{
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        if (!plan->mounts[i].host && strlen(plan->mounts[i].guest) == length &&
+            strncmp(plan->mounts[i].guest, path, length) == 0)
+            return true;
+    return false;
+}
+
+/* Of the policy's tmpfs, the sum; where a private directory lies there is none. */
+static uint64_t tmpfs_bytes(const struct nacre_plan *plan)
+{
+    uint64_t sum = 0;
+
+    for (char *const *text = plan->container.tmpfs; *text; text++)
+        if (!is_private(plan, *text, strcspn(*text, ":")))
+            sum += nacre_tmpfs_bytes(*text);
+    return sum;
+}
+
+static void refuse_disk(struct draft *draft, const struct nacre_rules *tmpfs,
+                        uint64_t tmpfs_sum)
+{
+    uint64_t disk = draft->plan->container.disk_bytes;
+    int line = tmpfs->count > 0 ? tmpfs->items[0].place.line : 0;
+    struct nacre_decision decision = {
+        .rule = "container.disk", .place = draft->policy->container.disk_bytes.place,
+    };
+    char where[32] = "";
+
+    if (line > 0)
+        (void)snprintf(where, sizeof(where), " (line %d)", line);
+    if (tmpfs_sum > disk) {
+        WHAT(&decision, "%" PRIu64 " bytes on disk, and the tmpfs%s take %" PRIu64, disk,
+             where, tmpfs_sum);
+        FIX(&decision, "raise it to %" PRIu64 " or more, or lower the sizes of the tmpfs%s",
+            tmpfs_sum, where);
+    } else {
+        WHAT(&decision, "%" PRIu64 " bytes on disk: the root is writable, and workspace, "
+                        "private directories and tmpfs%s take all of it", disk, where);
+        FIX(&decision, "make the root read-only, remove it, or give --waive disk");
+    }
+    nacre_draft_refuse(draft, CODE_BAD_CONTAINER, &decision);
+}
+
+void nacre_draft_disk(struct draft *draft)
+{
+    const struct nacre_plan *plan = draft->plan;
+    uint64_t disk = plan->container.disk_bytes, sum;
+    bool has_own = false;
+
+    if (disk == 0 || plan->waivable & DISK_FEATURES || !plan->container.tmpfs)
+        return;
+    sum = tmpfs_bytes(plan);
+    for (uint32_t i = 0; i < plan->mount_count; i++)
+        has_own |= plan->mounts[i].host && plan->mounts[i].writable;
+    if (sum > disk ||
+        (!plan->container.read_only_root &&
+         (has_own || sum == disk || (nacre_plan_private_count(plan) > 0 &&
+                                     plan->limits.scratch_bytes_max >= disk - sum))))
+        refuse_disk(draft, &draft->policy->container.tmpfs, sum);
 }

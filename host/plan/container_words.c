@@ -2,13 +2,14 @@
  * an engine. */
 #include "container.h"
 
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "nacre/binds.h"
 #include "nacre/own.h"
 #include "nacre/path.h"
+#include "nacre/plan.h"
 #include "nacre/shell.h"
 #include "nacre/text.h"
 
@@ -31,7 +32,9 @@ bool nacre_container_is_image(const char *text)
 
 bool nacre_container_is_user(const char *text)
 {
-    return is_of(text, SMALL LARGE DIGITS "_", SMALL LARGE DIGITS "._-:");
+    uint32_t uid, gid;
+
+    return text && nacre_text_ids(text, &uid, &gid);
 }
 
 bool nacre_container_is_place(const char *text)
@@ -109,6 +112,29 @@ static const char *read_tmpfs(const char *text, char ret_text[NACRE_CONTAINER_TE
                    sized || !options[0] ? "" : ",",
                    sized ? "" : NACRE_CONTAINER_TMPFS_SIZE);
     return NULL;
+}
+
+uint64_t nacre_tmpfs_bytes(const char *text)
+{
+    const char *at = strstr(strchrnul(text, ':'), "size=");
+    uint64_t bytes = 0;
+    char unit = '\0';
+
+    if (!at || sscanf(at, "size=%" SCNu64 "%c", &bytes, &unit) < 1)
+        return 0;
+    switch (unit) {
+    case 'k':
+    case 'K':
+        return bytes << 10;
+    case 'm':
+    case 'M':
+        return bytes << 20;
+    case 'g':
+    case 'G':
+        return bytes << 30;
+    default:
+        return bytes;
+    }
 }
 
 /* ---- capabilities: of the engine's default, those that reach nothing outside ---- */

@@ -26,9 +26,10 @@
 #define CODE_UNSANDBOXED "unsandboxed"
 #define CODE_BAD_CONTAINER "bad-container"
 
+#define RULE_ASKED_MOUNTS "request.mounts"
 #define RULE_WAIVED_TUNNELS "request.waive.tunnel-scan"
 #define RULE_FS_MODE "capabilities.filesystem.mode"
-#define RULE_MOUNTS "capabilities.filesystem.mount_paths"
+#define RULE_MOUNTS NACRE_RULE_MOUNTS
 #define RULE_DENIED "capabilities.filesystem.denied_paths"
 #define RULE_NET_MODE "capabilities.network.mode"
 #define RULE_HOSTS "capabilities.network.allowed_hosts"
@@ -97,6 +98,8 @@ void nacre_draft_container(struct draft *draft);
 void nacre_draft_limits(struct draft *draft);
 void nacre_draft_input(struct draft *draft);
 void nacre_draft_request(struct draft *draft);
+/* After all of them, as it takes what each came to and what the caller waives. */
+void nacre_draft_disk(struct draft *draft);
 
 /* "SHOWN WHAT", because the policy holds a tool to reading. */
 void nacre_answer_held(const struct nacre_policy *policy, const char *shown,

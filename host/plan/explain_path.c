@@ -186,7 +186,7 @@ static void answer_read_only(const struct question *question, struct nacre_answe
     } else if (!rule ||
                (nacre_mount_mode(policy) == NACRE_FILESYSTEM_SCOPED && rule->writable) ||
                nacre_mount_mode(policy) == NACRE_FILESYSTEM_FULL) {
-        nacre_answer_say(answer, "request.mounts", 0, (struct nacre_place){ 0 },
+        nacre_answer_say(answer, RULE_ASKED_MOUNTS, 0, (struct nacre_place){ 0 },
                          "%s is readable, not writable: the request asks for its mount "
                          "read-only", question->shown);
         nacre_answer_fix(answer, "ask for the mount with ':rw'");

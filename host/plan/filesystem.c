@@ -438,7 +438,7 @@ static void files_of_the_host(struct draft *draft)
         refuse_of_the_host(draft, RULE_DENIED, i + 1, denied->items[i].place,
                            nacre_text_shown(shown, denied->items[i].text));
     if (draft->request->mount_count > 0) {
-        nacre_rule_name(decision.rule, "request.mounts", 0);
+        nacre_rule_name(decision.rule, RULE_ASKED_MOUNTS, 0);
         decision.place = (struct nacre_place){ 0 };
         WHAT(&decision, "there are no mounts at level none: the command sees the host's "
                         "tree");

@@ -153,7 +153,7 @@ static const char *say_bad_request(const struct candidate *candidate,
 {
     char guest[NACRE_SHOWN], host[NACRE_SHOWN];
 
-    nacre_rule_name(decision->rule, "request.mounts", 0);
+    nacre_rule_name(decision->rule, RULE_ASKED_MOUNTS, 0);
     decision->place = (struct nacre_place){ 0 };
     (void)nacre_text_shown(guest, candidate->guest);
     (void)nacre_text_shown(host, candidate->host);
@@ -207,7 +207,7 @@ static const char *say_relative(const struct nacre_policy *policy,
     char guest[NACRE_SHOWN];
 
     if (candidate->asked && candidate->item == 0) {
-        nacre_rule_name(decision->rule, "request.mounts", 0);
+        nacre_rule_name(decision->rule, RULE_ASKED_MOUNTS, 0);
         decision->place = (struct nacre_place){ 0 };
     }
     (void)nacre_text_shown(guest, candidate->guest);

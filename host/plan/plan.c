@@ -193,6 +193,7 @@ static enum nacre_status make(struct draft *draft, struct nacre_plan **ret_plan)
         nacre_draft_level,     nacre_draft_network, nacre_draft_filesystem,
         nacre_draft_secrets,   nacre_draft_shell,   nacre_draft_limits,
         nacre_draft_container, nacre_draft_input,   nacre_draft_request,
+        nacre_draft_disk,
     };
     NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = calloc(1, sizeof(*plan));
 

@@ -131,6 +131,12 @@ static enum nacre_status run_planned(struct nacre_engine *engine,
     if (status == NACRE_OK)
         find_rules(record, result);
     status = run_leaks_end(leaks, status, result, err);
+    if (status != NACRE_OK && err->rule[0]) {
+        struct nacre_denial denial = nacre_plan_blame(record->plan, record->request, err);
+
+        nacre_result_deny(result, &denial);
+        return denied(result, err);
+    }
     return is_refusal(status) ? denied(result, err) : status;
 }
 

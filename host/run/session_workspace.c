@@ -19,7 +19,6 @@
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define ORDINARY_ID 1000 /* as whom root's containers run, unless they are told */
 #define UNMAPPED_ID 65534 /* as the kernel shows whom a user namespace does not know */
-#define ID_MAX INT32_MAX
 #define GONE ".nacre-gone-"
 
 void session_step(const struct session_steps *steps, const char *name)
@@ -111,22 +110,6 @@ enum nacre_status session_dir_walk(const char *path, bool make,
 
 /* ---- whose it is ---- */
 
-static bool read_user(const char *text, struct session_owner *owner)
-{
-    char uid[16];
-    size_t length = strcspn(text, ":");
-    uint64_t number;
-
-    if (length == 0 || length >= sizeof(uid))
-        return false;
-    memcpy(uid, text, length);
-    uid[length] = '\0';
-    if (!nacre_text_u64(uid, ID_MAX, &number))
-        return false;
-    owner->uid = (uint32_t)number;
-    return !text[length] || nacre_text_u64(text + length + 1, ID_MAX, &number);
-}
-
 enum nacre_status session_owner_of(const struct nacre_session *session,
                                    struct session_owner *ret_owner,
                                    struct nacre_error *err)
@@ -134,13 +117,14 @@ enum nacre_status session_owner_of(const struct nacre_session *session,
     struct session_owner owner = { geteuid(), getegid() };
     const struct nacre_policy *shell = session->shell;
     char shown[NACRE_SHOWN];
+    uint32_t ignored; /* its group: nobody but the owner may enter */
 
     if (geteuid() == 0 && shell && shell->level != NACRE_LEVEL_NONE) {
         /* Root's file tools come in all the same: their worker keeps the capabilities
          * for others' files. */
         owner = (struct session_owner){ ORDINARY_ID, ORDINARY_ID };
         if (shell->container.user.text &&
-            !read_user(shell->container.user.text, &owner))
+            !nacre_text_ids(shell->container.user.text, &owner.uid, &ignored))
             return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
                               "user '%s' is not UID or UID:GID in digits: whose is the "
                               "workspace?",

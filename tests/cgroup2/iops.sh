@@ -60,6 +60,6 @@ mkdir lower upper work merged
 mount -t overlay -o lowerdir=lower,upperdir=upper,workdir=work overlay merged
 chmod 777 merged
 config 'disk_iops: 20' "$scratch/merged"
-refused "container.disk_iops can't be enforced here: .* lies on overlay"
+refused 'denied: c.yml:[0-9]*:[0-9]*: 20 disk operations/s: .* lies on overlay'
 umount merged
 echo "iops: good"

@@ -79,6 +79,117 @@ struct nacre_policy *scene_policy(const char *text)
     return policy;
 }
 
+/* ---- the audit log ---- */
+
+struct records {
+    const char *run_id; /* NULL: any */
+    json_t *begin, *end;
+    int count;
+};
+
+static bool add_record(void *data, uint64_t line, const char *text, size_t count)
+{
+    struct records *records = data;
+    json_t *json;
+    bool begins;
+
+    (void)line;
+    if (records->run_id && !strstr(text, records->run_id))
+        return true;
+    json = json_loadb(text, count, 0, NULL);
+    assert_non_null(json);
+    begins = strcmp(json_string_value(json_object_get(json, "type")), "begin") == 0;
+    assert_null(begins ? records->begin : records->end);
+    *(begins ? &records->begin : &records->end) = json;
+    records->count++;
+    return true;
+}
+
+void scene_records(const struct scene *scene, const char *run_id, json_t **ret_begin,
+                   json_t **ret_end)
+{
+    struct records records = { .run_id = run_id };
+    struct nacre_audit_cursor cursor = { 0 };
+    struct nacre_error err;
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/state/audit.jsonl", scene->dir);
+    if (!run_id)
+        assert_int_equal(nacre_audit_tail(path, 2, &cursor, &err), NACRE_OK);
+    assert_int_equal(nacre_audit_read(path, &cursor, add_record, &records, &err),
+                     NACRE_OK);
+    assert_int_equal(records.count, 2);
+    assert_true(records.begin && records.end);
+    *ret_begin = records.begin;
+    *ret_end = records.end;
+}
+
+static void assert_word(const json_t *record, const char *key, const char *word)
+{
+    const char *found = json_string_value(json_object_get(record, key));
+
+    if (!word)
+        assert_null(found);
+    else
+        assert_string_equal(found ? found : "", word);
+}
+
+static uint64_t number_of(const json_t *record, const char *key)
+{
+    const json_t *number = json_object_get(record, key);
+
+    assert_true(json_is_integer(number));
+    return (uint64_t)json_integer_value(number);
+}
+
+static void assert_denials(const json_t *denials, const struct nacre_result *result)
+{
+    assert_int_equal(json_array_size(denials), result->denial_count);
+    for (uint32_t i = 0; i < result->denial_count; i++) {
+        const json_t *denial = json_array_get(denials, i);
+
+        assert_word(denial, "code", result->denials[i].code);
+        assert_word(denial, "rule", result->denials[i].rule);
+        assert_int_equal(number_of(denial, "line"), result->denials[i].place.line);
+    }
+}
+
+/* Nothing but a pair, which says how the result came to be. */
+static void assert_recorded(const struct scene *scene, const struct nacre_policy *policy,
+                            const struct nacre_result *result)
+{
+    const char *level = nacre_level_name(policy->level);
+    const json_t *usage;
+    json_t *begin, *end;
+
+    scene_records(scene, result->run_id, &begin, &end);
+    assert_word(begin, "level", level);
+    assert_word(end, "level", level);
+    /* Before an executor is chosen, or by it: it says so itself. */
+    if (result->outcome != NACRE_OUTCOME_DENIED)
+        assert_word(begin, "executor", level);
+    assert_word(end, "executor", json_string_value(json_object_get(begin, "executor")));
+    assert_int_equal(json_is_true(json_object_get(end, "unsandboxed")),
+                     result->unsandboxed);
+    assert_int_equal(json_is_true(json_object_get(end, "degraded")), result->waived != 0);
+    assert_word(end, "outcome", nacre_outcome_name(result->outcome));
+    if (result->outcome == NACRE_OUTCOME_EXITED)
+        assert_int_equal(number_of(end, "exit_status"), result->exit_status);
+    else
+        assert_true(json_is_null(json_object_get(end, "exit_status")));
+    assert_true(json_is_null(json_object_get(end, "error")));
+    usage = json_object_get(end, "usage");
+    assert_int_equal(number_of(usage, "wall_ns"), result->usage.wall_ns);
+    assert_int_equal(number_of(usage, "bytes_written"), result->usage.bytes_written);
+    assert_int_equal(number_of(usage, "memory_bytes_peak"),
+                     result->usage.memory_bytes_peak);
+    assert_denials(json_object_get(end, "denials"), result);
+    json_decref(begin);
+    json_decref(end);
+}
+
+/* ---- runs ---- */
+
 struct nacre_result *scene_run(const struct scene *scene, const char *policy_text,
                                struct nacre_tool *tool,
                                const struct nacre_request *request)
@@ -92,5 +203,6 @@ struct nacre_result *scene_run(const struct scene *scene, const char *policy_tex
         (void)sigaction(trap_signals[i], &scene->traps[i], NULL);
     if (nacre_run(scene->engine, policy, owned, request, &result, &err) != NACRE_OK)
         fail_msg("%s", err.text);
+    assert_recorded(scene, policy, result);
     return result;
 }

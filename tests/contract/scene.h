@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 #include <signal.h>
 
 #include "nacre/nacre.h"
@@ -33,7 +34,13 @@ int scene_close(struct scene *scene);
 struct nacre_tool *scene_module(const struct scene *scene, const char *wat);
 struct nacre_policy *scene_policy(const char *text);
 
-/* Runs to a result; anything else fails the test.  Takes the tool. */
+/* The records of one run, exactly a begin and an end, to be released; of the newest where
+ * `run_id` is NULL. */
+void scene_records(const struct scene *scene, const char *run_id, json_t **ret_begin,
+                   json_t **ret_end);
+
+/* Runs to a result; anything else fails the test, and so do records that tell another
+ * story than the result.  Takes the tool. */
 struct nacre_result *scene_run(const struct scene *scene, const char *policy_text,
                                struct nacre_tool *tool,
                                const struct nacre_request *request);

@@ -190,7 +190,7 @@ static void disk_is_bounded_or_refused(void **state)
     assert_true(jail_exits(&jail, "dd if=/dev/zero of=/dev/shm/x bs=1M count=8", 0));
     jail.plan.container.read_only_root = false;
     assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
-    assert_non_null(strstr(jail.err.text, "container.disk"));
+    assert_string_equal(jail.err.rule, "container.disk");
     jail.plan.container.read_only_root = true;
     jail_mount(&jail, "/workspace", "ws", true, NULL);
     assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
@@ -338,7 +338,8 @@ static void a_workspace_that_the_user_cannot_write_is_an_error(void **state)
     jail_mount(&jail, "/workspace", "ws", true, NULL);
     assert_int_equal(chown(jail_path(&jail, "ws", path), 0, 0), 0);
     assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_NOT_RUNNABLE);
-    assert_non_null(strstr(jail.err.text, "chown"));
+    assert_string_equal(jail.err.path, "/workspace");
+    assert_non_null(strstr(jail.err.fix, "chown 1000:1000"));
     assert_int_equal(engine_containers(), 0);
     assert_int_equal(chown(path, 1000, 1000), 0);
     assert_true(jail_exits(&jail, "true", 0));

@@ -179,11 +179,12 @@ static void an_engine_whose_files_are_not_seen_is_refused(void **state)
 
         assert_int_equal(dk_io_find(&site, &bounded, NULL, 0, &io, &err),
                          NACRE_ERR_UNAVAILABLE);
-        assert_non_null(strstr(err.text, "container.disk_iops can't be enforced here: "));
+        assert_string_equal(err.rule, "container.disk_iops");
         assert_non_null(strstr(err.text, rows[i].why));
         assert_int_equal(dk_io_find(&site, &weighed, NULL, 0, &io, &err),
                          NACRE_ERR_UNAVAILABLE);
-        assert_non_null(strstr(err.text, "container.disk_io_weight can't be enforced"));
+        assert_string_equal(err.rule, "container.disk_io_weight");
+        assert_true(err.fix[0]);
         assert_int_equal(dk_io_find(&site, &neither, NULL, 0, &io, &err), NACRE_OK);
         assert_int_equal(io.count, 0);
     }

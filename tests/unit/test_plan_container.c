@@ -135,7 +135,7 @@ static const struct {
     { "memory_swap", "1073741824", NACRE_FEATURE_SWAP_LIMIT, NULL },
     { "memory_reservation", "6291456", NACRE_FEATURE_MEMORY_RESERVATION, NULL },
     { "cpus_nano", "10000000", NACRE_FEATURE_CPUS, NULL },
-    { "disk_bytes", "1048576", 0, NULL },
+    { "disk_bytes", "1073741824", 0, NULL },
     { "disk_iops", "100", NACRE_FEATURE_DISK_IOPS, NULL },
     { "disk_io_weight", "500", NACRE_FEATURE_DISK_IO_WEIGHT, NULL },
 };
@@ -188,6 +188,11 @@ static const struct {
     { "workdir", "/a/../proc", NULL },
     { "user", "", NULL },
     { "user", "0; rm", NULL },
+    { "user", "node", NULL },
+    { "user", "1000:", NULL },
+    { "user", ":1000", NULL },
+    { "user", "1000:staff", NULL },
+    { "user", "2147483648", NULL },
     { "seccomp_profile", "unconfined", NULL },
     { "seccomp_profile", "disable", NULL },
     { "seccomp_profile", "{}", NULL },
@@ -273,8 +278,6 @@ static const struct {
     { "/srv/work", false, true, true, NACRE_FEATURE_DISK_OF_HOST },
     { "/srv/work", false, false, true, 0 },
     { "/srv/work", true, true, true, NACRE_FEATURE_DISK_OF_SESSION },
-    { "/srv/work", true, true, false,
-      NACRE_FEATURE_DISK_OF_SESSION | NACRE_FEATURE_DISK_OF_ROOT },
 };
 
 static void a_bound_on_the_disk_is_asked_of_all_that_can_be_filled(void **state)
@@ -301,7 +304,7 @@ static void a_bound_on_the_disk_is_asked_of_all_that_can_be_filled(void **state)
             set(policy, "read_only_root", "false");
         assert_int_equal(nacre_plan_make(policy, &request, &plain, denials, &err),
                          NACRE_OK);
-        set(policy, "disk_bytes", "1048576");
+        set(policy, "disk_bytes", "1073741824");
         assert_int_equal(nacre_plan_make(policy, &request, &plan, denials, &err),
                          NACRE_OK);
         assert_int_equal(plan->required, plain->required | disks[i].features);
@@ -311,6 +314,69 @@ static void a_bound_on_the_disk_is_asked_of_all_that_can_be_filled(void **state)
             assert_string_equal(denials->denials[k].rule, "container.disk");
             assert_non_null(strstr(denials->denials[k].fix, "--waive disk"));
         }
+    }
+}
+
+#define DISK_POLICY                                                             \
+    "claw: \"0.3.0\"\nkind: Sandbox\nmetadata:\n  name: tested\nspec:\n"          \
+    "  level: container\n  capabilities:\n    filesystem:\n      mode: scoped\n"  \
+    "      mount_paths: [{path: /workspace, permissions: rw}]\n"
+
+/* A guest can fill 256 MiB of private directories, less where the disk is smaller. */
+static const struct {
+    const char *disk, *tmpfs; /* tmpfs NULL: none */
+    bool own_workspace, read_only_root, waived;
+    const char *says; /* NULL: it fits */
+} fits[] = {
+    { "67108864", "/run:size=64m", false, true, false, NULL },
+    { "67108863", "/run:size=64m", false, true, false, "the tmpfs (line 40) take 67108864" },
+    { "1048576", "/run:size=1024k", false, true, false, NULL },
+    { "1048576", "/run:size=1g", false, true, false, "take 1073741824" },
+    { "33554432", "/run", false, true, false, "take 67108864" },
+    { "1048576", "/workspace:size=1g", false, true, false, NULL },
+    { "1048576", "/workspace:size=1g", true, true, false, "take 1073741824" },
+    { "1048576", "/run:size=1g", true, true, true, NULL },
+    { "1048576", "/run:size=1g", false, true, true, "take 1073741824" },
+    { "1", NULL, false, true, false, NULL },
+    { "268435457", NULL, false, false, false, NULL },
+    { "268435456", NULL, false, false, false, "the root is writable" },
+    { "268435456", NULL, false, false, true, NULL },
+    { "1073741824", NULL, true, false, false, "the root is writable" },
+    { "1073741824", NULL, true, true, false, NULL },
+};
+
+static void a_disk_that_its_own_policy_overfills_is_refused_with_both_lines(void **state)
+{
+    static const char *const waive[] = { "disk", NULL };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(fits); i++) {
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(DISK_POLICY);
+        const struct nacre_request request = {
+            .workspace = fits[i].own_workspace ? "/srv/work" : NULL,
+            .workspace_is_own = fits[i].own_workspace,
+            .waive = fits[i].waived ? waive : NULL,
+        };
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+
+        print_message("%s: %s\n", fits[i].disk, fits[i].tmpfs ? fits[i].tmpfs : "");
+        set(policy, "disk_bytes", fits[i].disk);
+        policy->container.disk_bytes.place.line = LINE + 1;
+        if (fits[i].tmpfs)
+            set(policy, "tmpfs", fits[i].tmpfs);
+        if (!fits[i].read_only_root)
+            set(policy, "read_only_root", "false");
+        assert_int_equal(nacre_plan_make(policy, &request, &plan, denials, &err),
+                         fits[i].says ? NACRE_ERR_DENIED : NACRE_OK);
+        if (!fits[i].says)
+            continue;
+        assert_int_equal(denials->denials_seen, 1);
+        assert_string_equal(denials->denials[0].rule, "container.disk");
+        assert_int_equal(denials->denials[0].place.line, LINE + 1);
+        assert_non_null(strstr(denials->denials[0].text, fits[i].says));
+        assert_true(denials->denials[0].fix[0]);
     }
 }
 
@@ -672,6 +738,7 @@ int main(void)
         cmocka_unit_test(private_directories_are_told_as_large_as_they_are),
         cmocka_unit_test(what_would_open_a_container_is_refused_by_name),
         cmocka_unit_test(a_bound_on_the_disk_is_asked_of_all_that_can_be_filled),
+        cmocka_unit_test(a_disk_that_its_own_policy_overfills_is_refused_with_both_lines),
         cmocka_unit_test(gvisor_is_planned_with_its_own_walls),
         cmocka_unit_test(what_gvisor_would_take_and_not_do_is_refused),
         cmocka_unit_test(a_machine_is_planned_with_its_own_walls),

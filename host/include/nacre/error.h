@@ -38,6 +38,10 @@ struct nacre_error {
     int line, column; /* 1-based place in `file`; 0 when there is none */
     char file[256];   /* the document that is at fault; "" when there is none */
     char text[512];
+    char rule[64];    /* the key of the policy's line that can't be kept; "" when none is
+                         to blame.  Where it stands, a plan's decisions say */
+    char path[256];   /* of a mount's line: what the guest calls it; else "" */
+    char fix[256];    /* with `rule`: what to write or do instead */
 };
 
 /* Fill in `err` and return `status`, so that `return nacre_fail(...)` reads well.
@@ -54,6 +58,12 @@ enum nacre_status nacre_fail_at(struct nacre_error *err, enum nacre_status statu
 
 /* Put "context: " before the text; returns err->status unchanged. */
 enum nacre_status nacre_fail_context(struct nacre_error *err, const char *context)
+    __attribute__((nonnull));
+
+/* Say which line of the policy can't be kept: then it is a refusal, and nacre_run() tells
+ * it as planning tells its own.  `path` is "" but for a mount; returns err->status. */
+enum nacre_status nacre_fail_blame(struct nacre_error *err, const char *rule,
+                                   const char *path, const char *fix)
     __attribute__((nonnull));
 
 /* "file:line:column: text", or as much of it as is known.  Always terminated. */

@@ -179,10 +179,12 @@ uint64_t nacre_level_features(enum nacre_level level);
 #define NACRE_WAIVER_EMULATION "emulation" /* also --allow-emulation */
 const char *nacre_waiver_name(enum nacre_feature feature); /* NULL: never waived */
 
-/* A directory that the guest will see. */
 /* In nacre's state: the directory of all that is private to a scope. */
 #define NACRE_PRIVATE_ROOT "private"
 
+#define NACRE_RULE_MOUNTS "capabilities.filesystem.mount_paths"
+
+/* A directory that the guest will see. */
 struct nacre_mount {
     char *guest;   /* normalised; what a preopen is called */
     char *host;    /* NULL: a fresh private directory, removed after the run */
@@ -311,6 +313,9 @@ bool nacre_mount_covers_denied(const struct nacre_mount *mount, uint32_t k);
  * and scratch_files_max where each is a file system of its own. */
 uint64_t nacre_plan_private_count(const struct nacre_plan *plan);
 
+/* What an entry of container.tmpfs may hold; 0 when it names no size. */
+uint64_t nacre_tmpfs_bytes(const char *text);
+
 /* All that says what may leave. */
 void nacre_plan_hash_egress(struct nacre_hasher *hasher,
                             const struct nacre_egress *egress);
@@ -339,6 +344,13 @@ NACRE_MUST_CHECK enum nacre_status nacre_plan_draft(const struct nacre_policy *p
 void nacre_plan_settle(struct nacre_plan *draft, uint64_t features);
 void nacre_plan_deny(const struct nacre_plan *plan, uint64_t features,
                      struct nacre_result *ret_denials);
+
+/* What an executor found of a line that can't be kept (nacre_fail_blame), as planning would
+ * have told it.  A directory that the request brought has no line, but is named
+ * "request.workspace" or "request.mounts". */
+struct nacre_denial nacre_plan_blame(const struct nacre_plan *plan,
+                                     const struct nacre_request *request,
+                                     const struct nacre_error *err);
 
 /* `plan` as if its policy had never asked for the `waived` features.  A borrowed view:
  * not to be freed, and gone with the plan. */

@@ -26,6 +26,10 @@ const char *nacre_text_nearest(const char *word, const char *const words[], size
 /* Decimal digits only: no blank, no sign, no overflow past `max`. */
 bool nacre_text_u64(const char *text, uint64_t max, uint64_t *ret_number);
 
+/* "UID" or "UID:GID" in digits, each an id that the kernel takes; without a GID it is the
+ * UID's number. */
+bool nacre_text_ids(const char *text, uint32_t *ret_uid, uint32_t *ret_gid);
+
 /* Is it well-formed UTF-8 (no surrogates, no overlong forms)? */
 bool nacre_text_is_utf8(const char *bytes, size_t count);
 

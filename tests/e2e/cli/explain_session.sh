@@ -109,6 +109,37 @@ run explain --config bad.json
 expect_status 125
 expect_err_has "bad.json:1:38"
 
+# What the file alone shows to be wrong is told with its line before anything is run.
+cat >user.json <<'END'
+{ agents: { defaults: { sandbox: {
+  mode: "all",
+  docker: { user: "node" },
+} } } }
+END
+run explain --config user.json
+expect_status 0
+expect_out_has "user.json:3:19"
+expect_out_has "'node' is refused"
+expect_out_has "give UID:GID in digits, as 1000:1000"
+run exec --config user.json true
+expect_status 126
+expect_err_has "nacre: denied: user.json:3:19: 'node' is refused"
+expect_err_has "nacre: fix: give UID:GID in digits"
+rm -rf "$HOME/.local/state/nacre"
+cat >config.yml <<'END'
+sandbox:
+  enabled: true
+  tmpfs_size: 64m
+  resource_limits:
+    disk: 32mb
+END
+run explain --config config.yml
+expect_status 0
+expect_out_has "config.yml:5:11"
+expect_out_has "sandbox.resource_limits.disk"
+expect_out_has "33554432 bytes on disk, and the tmpfs (line 3) take 67108864"
+expect_out_has "raise it to 67108864 or more"
+
 [[ ! -e $HOME/.local/state/nacre/audit.jsonl ]] || fail "explain left an audit record"
 
 passed

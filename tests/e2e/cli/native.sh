@@ -140,6 +140,86 @@ run run --policy p.yaml -- no-such-command
 expect_status 127
 expect_err_has "no-such-command"
 
+# ---- what only the host's files show: the mount's line, or the option that brought it ----
+
+# mounts LEVEL FILE HOST...: each read-write, the first one's path at 11:17.
+mounts() {
+  local level=$1 file=$2
+  shift 2
+  cat >"$file" <<EOF
+claw: "0.3.0"
+kind: Sandbox
+metadata:
+  name: ${file%.yaml}
+spec:
+  level: $level
+  capabilities:
+    filesystem:
+      mode: scoped
+      mount_paths:
+$(printf '        - path: %s\n          permissions: rw\n' "$@")
+    shell:
+      mode: full
+EOF
+}
+mkdir above above/engine fine others keys
+chmod 777 fine
+chmod 755 others
+ln -s engine above/there
+touch plain
+mkdir keys/.ssh
+ln -s "$PWD/keys/.ssh" mine
+# refused FILE PLACE TEXT FIX WORD...
+refused_by() {
+  local file=$1 place=$2 text=$3 fix=$4
+  shift 4
+  DOCKER_HOST=unix://$PWD/above/engine/sock run exec --policy "$file" "$@" true
+  expect_status 126
+  expect_out ""
+  expect_err_has "nacre: denied: $place: mount '"
+  expect_err_has "$text"
+  expect_err_has "nacre: fix: $fix"
+  DOCKER_HOST=unix://$PWD/above/engine/sock run exec --json --policy "$file" "$@" true
+  expect_status 126
+  expect_json
+  expect_out_has '"outcome":"denied"'
+  expect_out_has '"code":"bad-mount"'
+}
+mounts process m.yaml "$PWD/fine" "$PWD/above"
+refused_by m.yaml m.yaml:13:17 "is really above $PWD/above/engine" \
+  "mount a directory that holds only what the tool needs"
+expect_out_has '"rule":"capabilities.filesystem.mount_paths[1]"'
+expect_out_has '"line":13,"column":17'
+mounts process m.yaml "$PWD/mine"
+refused_by m.yaml m.yaml:11:17 "is really .ssh" "mount a directory that holds only"
+mounts process m.yaml "$PWD/none"
+refused_by m.yaml m.yaml:11:17 "does not exist" "make it, or map another directory"
+mounts process m.yaml "$PWD/plain"
+refused_by m.yaml m.yaml:11:17 "is a file" "grant the directory that it lies in"
+if ((EUID == 0)); then
+  mounts process m.yaml "$PWD/others"
+  refused_by m.yaml m.yaml:11:17 "which can't write" "give it the directory (chown 1000:1000)"
+fi
+mounts process m.yaml "$PWD/fine"
+run exec --policy m.yaml "touch $PWD/fine/made"
+expect_status 0
+[[ -e fine/made ]] || fail "the control wrote nothing"
+# A directory that the request brought has no line.
+refused_by p.yaml --workspace "is really above" "mount a directory that holds only" \
+  --workspace "$PWD/above"
+expect_out_has '"rule":"request.workspace"'
+refused_by m.yaml --mount "is really above" "mount a directory that holds only" \
+  --mount "$PWD/fine=$PWD/above"
+expect_out_has '"rule":"request.mounts"'
+run audit show --json
+expect_out_has '"outcome":"denied"'
+mounts wasm w.yaml "$PWD/none"
+sed -i '/shell:/,$d' w.yaml
+wat_exit 0 exit.wat
+run run --policy w.yaml exit.wat
+expect_status 126
+expect_err_has "nacre: denied: w.yaml:11:17: mount '$PWD/none': "
+
 # ---- judged before anything starts: rule, line and the way out ----
 
 run exec --policy p.yaml --workspace shared 'echo x >canary; r\m -rf /'

@@ -103,7 +103,9 @@ is "loop devices" "$(loops)" 1
 config 'disk: 16mb'
 session a true
 expect_status 126
-expect_err_has "container.disk can't be enforced here: the workspace was made with a larger one"
+expect_err_has "denied: c.yml:$(grep -n disk: c.yml | cut -d: -f1):"
+expect_err_has "16777216 bytes on disk: the workspace was made with a larger one"
+expect_err_has "nacre: fix: end the session (nacre session end)"
 run session end a
 expect_out "ended 1 sandbox, removed 1 workspace"
 is "mounts" "$(mounts)" 0
@@ -167,8 +169,8 @@ expect_err_has "mount them read-only, remove it, or give --waive disk"
 config 'disk: 32mb' "  readonly_root: false"
 session d true
 expect_status 126
-expect_err_has "the root is writable, and the engine's storage driver has no quotas that nacre relies on"
-expect_err_has "those of btrfs, zfs and devicemapper are not proved from inside"
+expect_err_has "c.yml:4:27: 33554432 bytes on disk: the root is writable, and workspace, private directories and tmpfs (line 3) take all of it"
+expect_err_has "make the root read-only, remove it, or give --waive disk"
 run exec --config c.yml --session d --waive disk 'echo x >/root-file 2>/dev/null; echo done'
 expect_out "done"
 expect_err_has "degraded: not enforced here, as --waive allows: disk"
