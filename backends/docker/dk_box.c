@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dk_gvisor.h"
@@ -23,6 +24,7 @@
 #define BOOT_MS 60000 /* of a machine; an emulated one takes ten seconds */
 #define END_MS 30000
 #define STRIKE_MS 1000
+#define UNMADE_MS 200 /* in which an engine that was left while it creates is done */
 
 #define BEAT_MS_MAX 5000
 #define COMMANDS_MAX 64
@@ -126,23 +128,38 @@ static bool names_ours(const struct dk_site *site, const char *text)
            strstr(text, site->covers.dir_path);
 }
 
+/* Creating it was given up, and it may be there all the same, or soon: an engine knows of
+ * it only when it is done.  What can't be removed now is found by its labels later. */
+static void remove_unmade(const struct dk_box *box, const struct dk_box_order *asked)
+{
+    const struct timespec pause = { .tv_nsec = 20 * (long)NACRE_NS_PER_MS };
+    const struct nt_wait wait = surely(box, UNMADE_MS);
+    const struct dk_site *site = box->parts.site;
+    NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
+    struct nacre_error ignored;
+
+    while (dk_container_inspect(site->client, box->name, wait, &inspect, &ignored) ==
+           NACRE_ERR_NOT_FOUND)
+        (void)nanosleep(&pause, NULL);
+    if (!asked->name)
+        (void)!dk_container_remove(site->client, box->name, surely(box, END_MS),
+                                   &ignored);
+    else /* it may be another's */
+        (void)!dk_owner_clear_name(site->owner, site->client, box->name,
+                                   asked->scope_key ? asked->scope_key : "",
+                                   surely(box, END_MS), &ignored);
+}
+
 static enum nacre_status create(struct dk_box *box, const json_t *body,
                                 const struct dk_box_order *asked, struct nacre_error *err)
 {
     NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
     struct dk_client *client = box->parts.site->client;
     struct dk_created created;
-    struct nacre_error ignored;
     enum nacre_status status = create_named(box, body, asked, &created, err);
 
-    /* Then it may be there all the same; what can't be removed now is found by its
-     * labels later. */
-    if ((status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) && !asked->name)
-        (void)!dk_container_remove(client, box->name, surely(box, END_MS), &ignored);
-    else if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO) /* or be another's */
-        (void)!dk_owner_clear_name(box->parts.site->owner, client, box->name,
-                                   asked->scope_key ? asked->scope_key : "",
-                                   surely(box, END_MS), &ignored);
+    if (status == NACRE_ERR_TIMEOUT || status == NACRE_ERR_IO)
+        remove_unmade(box, asked);
     if (status != NACRE_OK && strstr(err->text, "bind source path does not exist")) {
         if (names_ours(box->parts.site, err->text))
             atomic_store(&box->parts.site->is_far, true);

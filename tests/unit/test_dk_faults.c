@@ -306,6 +306,28 @@ static void pause_ms(uint32_t ms)
     (void)nanosleep(&pause, NULL);
 }
 
+/* An engine goes on with what it was asked for, and knows of it only when it is done. */
+static void one_that_was_given_up_is_looked_for_before_it_is_removed(void **state)
+{
+    static const struct fake_rule rules[] = {
+        HEAD, HANG("POST", "/containers/create"),
+        { .method = "GET", .path = "/containers/*/json", .status = 404, .times = 2 },
+        { .method = "GET", .path = "/containers/*/json",
+          .body = "{\"Id\":\"" FAKE_ID "\"}" },
+        REMOVE, FAKE_END,
+    };
+    size_t looks = 0;
+
+    (void)state;
+    start(rules);
+    jail.plan.limits.wall_ms_max = WALL_MS;
+    assert_int_equal(jail_run(&jail, "true"), NACRE_OK);
+    assert_int_equal(asked("DELETE "), 1);
+    for (size_t i = 0; !strstr(fake_engine_line(engine, i), "DELETE "); i++)
+        looks += strstr(fake_engine_line(engine, i), "/json") != NULL;
+    assert_int_equal(looks, 3 + 2); /* the list and the image are asked for as well */
+}
+
 static void *cancel_all(void *unused)
 {
     (void)unused;
@@ -541,6 +563,7 @@ int main(void)
         EACH(each_call_that_fails_leaves_nothing),
         EACH(each_call_that_hangs_is_given_up_and_leaves_nothing),
         EACH(the_policys_time_bounds_each_call),
+        EACH(one_that_was_given_up_is_looked_for_before_it_is_removed),
         EACH(each_call_ends_when_the_run_is_cancelled),
         EACH(the_search_for_an_engine_ends_when_cancelled),
         EACH(who_waits_for_anothers_sandbox_has_its_own_time_and_cancel),
