@@ -239,7 +239,7 @@ enum nacre_status dk_sandbox_image(struct dk_client *client,
             *err = first;
         return status;
     }
-    (void)snprintf(text, sizeof(text), "no registry: %s", first.text);
+    (void)snprintf(text, sizeof(text), "that came to nothing: %s", first.text);
     say(progress, text);
     say(progress, "making it on this machine by mmdebstrap; that takes minutes");
     status = from_mmdebstrap(client, recipe, repository, tag, err);

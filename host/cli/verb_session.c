@@ -13,7 +13,7 @@
 #include "verbs.h"
 
 enum {
-    OPT_SESSION, OPT_AGENT, OPT_CONFIG, OPT_SKILLS, OPT_FORCE, OPT_TIMEOUT,
+    OPT_SESSION, OPT_CONFIG, OPT_AGENT, OPT_SHARED, OPT_SKILLS, OPT_FORCE, OPT_TIMEOUT,
     OPT_COUNT
 };
 
@@ -22,9 +22,12 @@ enum {
 static const struct cli_option options[OPT_COUNT] = {
     [OPT_SESSION] = { "--session", .kind = CLI_TEXT, .value = "KEY",
                       .help = "for put and path (default: the main session)" },
-    [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "ID",
-                    .help = "for put and path: whose session (default: main)" },
     [OPT_CONFIG] = CLI_OPTION_CONFIG,
+    [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "ID",
+                    .help = "for put and path: whose session (default: main); for end: "
+                            "what is private to that agent" },
+    [OPT_SHARED] = { "--shared", .kind = CLI_FLAG,
+                     .help = "for end: what is private to all" },
     [OPT_SKILLS] = { "--skills", .kind = CLI_TEXT, .value = "DIR",
                      .offer = CLI_OFFER_DIRECTORIES,
                      .help = "for put: make skills/ the mirror of DIR's skills" },
@@ -167,31 +170,50 @@ static void tell_end(const struct nacre_sessions_report *sum)
                      sum->kept == 1 ? "s" : "");
 }
 
-static int end(const struct cli_args *args, struct nacre_engine *engine)
+static enum nacre_status end_one(const struct cli_args *args, struct nacre_engine *engine,
+                                 enum nacre_scope scope, const char *key,
+                                 struct nacre_sessions_report *sum,
+                                 struct nacre_error *err)
 {
     const char *state_dir = nacre_engine_state_dir(engine);
     const struct nacre_sessions_ender ender = { cli_boxes_ender, engine };
     struct background background = { state_dir, args->values[OPT_FORCE].given };
+    const struct nacre_sessions_end how = {
+        .scope = scope,
+        .key = key,
+        .force = background.force,
+        .deadline_ns = deadline(args),
+        .end_jobs = end_jobs,
+        .jobs_data = &background,
+    };
+    struct nacre_sessions_report one;
+    enum nacre_status status = nacre_sessions_end(state_dir, &how, &ender, &one, err);
+
+    if (status != NACRE_OK)
+        return status;
+    sum->ended += one.ended;
+    sum->workspaces += one.workspaces;
+    sum->kept += one.kept;
+    sum->jobs += one.jobs;
+    return NACRE_OK;
+}
+
+static int end(const struct cli_args *args, struct nacre_engine *engine)
+{
+    const struct cli_value *values = args->values;
     struct nacre_sessions_report sum = { 0 };
+    enum nacre_status status = NACRE_OK;
     struct nacre_error err;
 
-    for (size_t i = 1; i < args->operand_count; i++) {
-        const struct nacre_sessions_end how = {
-            .key = args->operands[i],
-            .force = background.force,
-            .deadline_ns = deadline(args),
-            .end_jobs = end_jobs,
-            .jobs_data = &background,
-        };
-        struct nacre_sessions_report one;
-
-        if (nacre_sessions_end(state_dir, &how, &ender, &one, &err) != NACRE_OK)
-            return cli_fail(args, &err);
-        sum.ended += one.ended;
-        sum.workspaces += one.workspaces;
-        sum.kept += one.kept;
-        sum.jobs += one.jobs;
-    }
+    for (size_t i = 1; i < args->operand_count && status == NACRE_OK; i++)
+        status = end_one(args, engine, NACRE_SCOPE_SESSION, args->operands[i], &sum, &err);
+    if (status == NACRE_OK && values[OPT_AGENT].given)
+        status = end_one(args, engine, NACRE_SCOPE_AGENT, values[OPT_AGENT].text, &sum,
+                         &err);
+    if (status == NACRE_OK && values[OPT_SHARED].given)
+        status = end_one(args, engine, NACRE_SCOPE_SHARED, NULL, &sum, &err);
+    if (status != NACRE_OK)
+        return cli_fail(args, &err);
     if (args->json)
         return cli_json_print(json_pack("{s:I, s:I, s:I, s:I}", "ended",
                                         (json_int_t)sum.ended, "workspaces",
@@ -330,8 +352,10 @@ static enum nacre_status check(const struct cli_args *args, struct nacre_error *
     const char *word = args->operands[0];
     bool ends = strcmp(word, "end") == 0, puts = strcmp(word, "put") == 0;
 
-    if (ends && args->operand_count < 2)
-        return nacre_fail(err, NACRE_ERR_USAGE, "session end expects KEY");
+    if (ends && args->operand_count < 2 && !args->values[OPT_AGENT].given &&
+        !args->values[OPT_SHARED].given)
+        return nacre_fail(err, NACRE_ERR_USAGE,
+                          "session end expects KEY, --agent ID or --shared");
     if (puts && args->operand_count < 2 && !args->values[OPT_SKILLS].given)
         return nacre_fail(err, NACRE_ERR_USAGE, "session put expects FILE or --skills");
     if (!ends && !puts && args->operand_count > 1)
@@ -344,8 +368,10 @@ static enum nacre_status check(const struct cli_args *args, struct nacre_error *
                               options[i].name);
     if (!puts && args->values[OPT_SKILLS].given)
         return nacre_fail(err, NACRE_ERR_USAGE, "--skills is for session put");
-    if (!ends && args->values[OPT_FORCE].given)
-        return nacre_fail(err, NACRE_ERR_USAGE, "--force is for session end");
+    for (int i = OPT_SHARED; i <= OPT_FORCE; i++)
+        if (!ends && i != OPT_SKILLS && args->values[i].given)
+            return nacre_fail(err, NACRE_ERR_USAGE, "%s is for session end",
+                              options[i].name);
     return NACRE_OK;
 }
 
@@ -372,14 +398,15 @@ static int run(const struct cli_args *args)
 const struct cli_verb cli_verb_session = {
     .name = "session",
     .summary = "sandboxes of sessions: list, end KEY, put FILE, path",
-    .operands = "list | end KEY... | put FILE... | path",
+    .operands = "list | end [KEY...] | put FILE... | path",
     .about =
         "put copies files to media/inbound of the session's workspace, under names made\n"
         "safe, and says which. With --skills the folders of DIR that have a SKILL.md\n"
         "become its skills/, and what was there goes. Links are never followed.\n"
         "path makes the workspace, if need be, and says where it is.\n"
         "end takes what runs in a session's background, its own sandbox and workspace;\n"
-        "its agent's stay. A session that runs is left as it is, or ended with --force.",
+        "its agent's stay. A session that runs is left as it is, or ended with --force.\n"
+        "With --agent or --shared it takes what is private to that scope instead.",
     .example = "  nacre session put --config openclaw.json --session work photo.png\n"
                "  nacre session end work",
     .options = options,

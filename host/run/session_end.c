@@ -97,7 +97,9 @@ struct ending {
     char turn[SESSION_ID];
     bool is_known, is_running; /* by the file of its turn */
     int pid;                   /* a hint: who has the turn; or 0 */
-    char *agent;               /* owned */
+    char *agent;               /* of a session, owned */
+    enum nacre_scope scope;
+    char *scope_key;           /* as records have it; owned */
     const struct nacre_sessions_end *how;
     const struct nacre_sessions_ender *ender;
     struct session_steps steps;
@@ -110,16 +112,31 @@ static void ending_clear(struct ending *ending)
     nacre_fd_guard(&ending->turn_fd);
     nacre_fd_guard(&ending->dir_fd);
     free(ending->agent);
+    free(ending->scope_key);
+}
+
+/* For a sentence: "session 'work'". */
+#define WHOSE (NACRE_SHOWN + 16)
+static const char *whose(const struct ending *ending, char ret_text[WHOSE])
+{
+    char shown[NACRE_SHOWN];
+
+    if (ending->scope == NACRE_SCOPE_SHARED)
+        (void)snprintf(ret_text, WHOSE, "the shared scope");
+    else
+        (void)snprintf(ret_text, WHOSE, "%s '%s'", nacre_scope_name(ending->scope),
+                       nacre_text_shown(shown, ending->how->key));
+    return ret_text;
 }
 
 static enum nacre_status fail_running(const struct ending *ending,
                                       struct nacre_error *err)
 {
-    char shown[NACRE_SHOWN];
+    char text[WHOSE];
 
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                      "session '%s' runs: wait for it, or end it with --force",
-                      nacre_text_shown(shown, ending->how->key));
+                      "%s runs: wait for it, or end it with --force",
+                      whose(ending, text));
 }
 
 /* A key is a session's of the agent in it: agent:ID:NAME, of all others the main one. */
@@ -155,8 +172,8 @@ static enum nacre_status count_box(struct ending *ending,
                                    struct nacre_error *err)
 {
     (void)err;
-    ending->found += record->scope == NACRE_SCOPE_SESSION;
-    ending->report.kept += record->scope != NACRE_SCOPE_SESSION;
+    ending->found += record->scope == ending->scope;
+    ending->report.kept += record->scope != ending->scope;
     return NACRE_OK;
 }
 
@@ -171,7 +188,7 @@ static enum nacre_status end_box(struct ending *ending,
     uint32_t ended = 0, left = 0;
     enum nacre_status status = NACRE_OK;
 
-    if (record->scope != NACRE_SCOPE_SESSION)
+    if (record->scope != ending->scope)
         return NACRE_OK;
     /* Under its run: then the hold is let go of. */
     if (force)
@@ -213,9 +230,9 @@ static enum nacre_status each_box(struct ending *ending, box_function *function,
 
         if (session_record_read(ending->dir_fd, ids[i], &record, &ignored) != NACRE_OK)
             continue;
-        if (is_of_agent(&record, ending->agent) ||
-            (record.scope == NACRE_SCOPE_SESSION &&
-             strcmp(record.scope_key, ending->how->key) == 0))
+        if ((ending->agent && is_of_agent(&record, ending->agent)) ||
+            (record.scope == ending->scope &&
+             strcmp(record.scope_key, ending->scope_key) == 0))
             status = function(ending, &record, err);
     }
     return status;
@@ -228,7 +245,8 @@ static enum nacre_status end_unrecorded(struct ending *ending, struct nacre_erro
     uint32_t ended = 0, left = 0;
     enum nacre_status status;
 
-    if (asprintf(&which, "session:%s", ending->how->key) < 0) {
+    if (asprintf(&which, "%s%s", ending->scope == NACRE_SCOPE_SESSION ? "session:" : "",
+                 ending->scope_key) < 0) {
         which = NULL;
         return nacre_fail(err, NACRE_ERR_MEMORY, "the end of a session");
     }
@@ -240,15 +258,33 @@ static enum nacre_status end_unrecorded(struct ending *ending, struct nacre_erro
 
 static enum nacre_status judge(const struct ending *ending, struct nacre_error *err)
 {
-    char shown[NACRE_SHOWN];
+    char text[WHOSE];
 
     if (ending->found > 0 || ending->report.ended > 0 || ending->report.jobs > 0 ||
         ending->is_known)
         return NACRE_OK;
     return nacre_fail(err, NACRE_ERR_NOT_FOUND,
-                      "session '%s' has neither a sandbox of its own nor anything in the "
+                      "%s has neither a sandbox of its own nor anything in the "
                       "background, so there is nothing to end: see nacre session list",
-                      nacre_text_shown(shown, ending->how->key));
+                      whose(ending, text));
+}
+
+/* A scope other than a session has no turns: whoever uses what is its holds that. */
+static enum nacre_status start_scope(struct ending *ending, struct nacre_error *err)
+{
+    const char *key = ending->how->key;
+    bool of_agent = ending->scope == NACRE_SCOPE_AGENT;
+
+    if (asprintf(&ending->scope_key, "%s%s", of_agent ? "agent:" : "",
+                 ending->scope == NACRE_SCOPE_SHARED ? "shared" : key) < 0) {
+        ending->scope_key = NULL;
+        return nacre_fail(err, NACRE_ERR_MEMORY, "the end of a session");
+    }
+    if (ending->scope != NACRE_SCOPE_SESSION)
+        return NACRE_OK;
+    ending->agent = agent_of(key);
+    return ending->agent ? take_turn(ending, err)
+                         : nacre_fail(err, NACRE_ERR_MEMORY, "the end of a session");
 }
 
 static enum nacre_status start(struct ending *ending, const char *state_dir,
@@ -259,10 +295,7 @@ static enum nacre_status start(struct ending *ending, const char *state_dir,
 
     if (status != NACRE_OK)
         return status;
-    ending->agent = agent_of(ending->how->key);
-    if (!ending->agent)
-        return nacre_fail(err, NACRE_ERR_MEMORY, "the end of a session");
-    status = take_turn(ending, err);
+    status = start_scope(ending, err);
     if (status == NACRE_OK)
         status = each_box(ending, count_box, err);
     /* Without a sandbox there is nothing to end it by: its processes are the host's. */
@@ -282,10 +315,11 @@ enum nacre_status nacre_sessions_end(const char *state_dir,
 {
     NACRE_AUTO(ending_clear)
     struct ending ending = { .dir_fd = -1, .turn_fd = -1, .how = how, .ender = ender,
-                             .steps = { how->step, how->step_data } };
+                             .steps = { how->step, how->step_data },
+                             .scope = how->scope ? how->scope : NACRE_SCOPE_SESSION };
     enum nacre_status status = start(&ending, state_dir, err);
 
-    if (status == NACRE_OK)
+    if (status == NACRE_OK && ending.scope == NACRE_SCOPE_SESSION)
         status = how->end_jobs(how->jobs_data, how->key, &ending.report.jobs, err);
     if (status == NACRE_OK)
         status = each_box(&ending, end_box, err);

@@ -74,6 +74,8 @@ static void call(void *data)
     static const char *const waive[] = { NACRE_WAIVER_EMULATION, NULL };
     struct nacre_request request = { .input_fd = -1, .image = side->image,
                                      .session = side->session,
+                                     .unsandboxed =
+                                         side->policy->level == NACRE_LEVEL_NONE,
                                      .waive = side->policy->level == NACRE_LEVEL_VM
                                                   ? waive
                                                   : NULL };
@@ -176,6 +178,13 @@ static void measure_sides(struct side *sides, size_t side_count,
         side_close(&sides[i]);
 }
 
+static void measure_none(char **words, uint32_t count)
+{
+    struct side side = { .row = "none.nacre", .policy_path = words[0] };
+
+    measure_sides(&side, 1, NULL, words + 1, 1, count);
+}
+
 /* Where cgroups can't be made, the second policy is "". */
 static void measure_process(char **words, uint32_t count)
 {
@@ -246,6 +255,7 @@ int main(int argc, char **argv)
         int words; /* at least so many */
         void (*measure)(char **words, uint32_t count);
     } parts[] = {
+        { "none", "POLICY", 1, measure_none },
         { "process", "POLICY POLICY-WITH-LIMITS", 2, measure_process },
         { "warm", "POLICY IMAGE CONTAINER", 3, measure_warm },
         { "fresh", "POLICY IMAGE", 2, measure_fresh },

@@ -64,7 +64,7 @@ static const struct row container_rows[] = {
     { 0 }
 };
 
-/* The same figures again, one below the other. */
+/* The same figures again, one below the other; only those of `none` are nowhere else. */
 static const struct column level_columns[] = {
     { "p50_ns", "p50 ms", MS, 3 }, { "p99_ns", "p99 ms", MS, 3 }, { 0 }
 };
@@ -81,6 +81,8 @@ static const struct row level_rows[] = {
     { "gvisor.fresh", "`container` with `gvisor`: a fresh one, from the library" },
     { "vm.warm", "`vm`: a warm one, from the library" },
     { "vm.fresh", "`vm`: a fresh one, booted, from the library" },
+    { "none.nacre", "`none`: on the host, from the library" },
+    { "none.program", "`none`: on the host, `nacre run`" },
     { 0 }
 };
 
@@ -166,7 +168,7 @@ static const struct row grep_rows[] = {
 const struct section report_sections[] = {
     { "The levels",
       "One call of a tool that does nothing, from asking to its result, audit records "
-      "on; the same figures as below.",
+      "on; but for `none` the same figures as below.",
       level_columns, level_rows },
     { "A fresh instance for each call",
       "The same hello.wasm everywhere, Extism and docker apart. nacre: audit records on, "

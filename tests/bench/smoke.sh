@@ -28,7 +28,7 @@ ours=(call.worker call.worker.quiet call.inprocess call.inprocess.quiet call.eng
     clients.inprocess clients.engine.sink clients.engine.file clients.engine.callback
     live.engine leak.values.source leak.values.english leak.patterns.source
     leak.patterns.english leak.both.source leak.both.english tool.read tool.read.run
-    tool.program tool.grep tool.grep.run)
+    tool.program tool.grep tool.grep.run none.nacre none.program)
 
 "$here/run" --smoke "$build" >"$scratch/shown"
 result=$build/bench/smoke
@@ -73,7 +73,7 @@ known() { # FACTOR: each row's figures, nacre's times multiplied
     local row metric
     for row in "${ours[@]}" "${peers[@]}"; do
         case $row in
-        call.* | cold.* | process.* | warm.* | fresh.* | gvisor.* | vm.* | https.* | tool.*)
+        call.* | cold.* | none.* | process.* | warm.* | fresh.* | gvisor.* | vm.* | https.* | tool.*)
             metrics='p50_ns p99_ns' ;;
         file.*) metrics='read_4k_ns read_64k_ns write_4k_ns write_64k_ns open_close_ns' ;;
         clients.*) metrics='per_s_1 per_s_2 per_s_8' ;;

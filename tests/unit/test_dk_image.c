@@ -84,6 +84,7 @@ static void without_a_registry_it_is_made_on_this_machine(void **state)
                 "tar -c .; cd /; rm -r $d\n");
     if (build(NAME) != NACRE_OK)
         fail_msg("%s", jail.err.text);
+    assert_non_null(strstr(said, "that came to nothing: from debian:bookworm-slim: "));
     assert_non_null(strstr(said, "mmdebstrap"));
     assert_true(has_image(NAME));
     assert_false(has_image("nacre-building:root"));
@@ -215,8 +216,9 @@ static void a_name_that_is_none_is_refused(void **state)
             fail_msg("'%s' was made", names[i]);
 }
 
-/* The base has a program apt-get that writes down what it was asked for. */
-static void make_base(void)
+/* The base has a program apt-get that writes down what it was asked for, and then does
+ * `more`. */
+static void make_base(const char *more)
 {
     NACRE_AUTO(nacre_fd_guard) int fd = -1;
     char command[640], path[160], id[DK_IMAGE_ID];
@@ -227,9 +229,10 @@ static void make_base(void)
                    "cd %s && mkdir -p base/bin base/var/lib/apt/lists base/tmp && "
                    "cp $(command -v busybox) base/bin/busybox && "
                    "for p in sh rm cat; do ln -s busybox base/bin/$p; done && "
-                   "printf '#!/bin/sh\\necho \"$@\" >>/asked\\n' >base/bin/apt-get && "
+                   "printf '#!/bin/sh\\necho \"$@\" >>/asked\\n%s\\n' "
+                   ">base/bin/apt-get && "
                    "chmod 755 base/bin/apt-get && tar -C base -cf base.tar .",
-                   jail.top);
+                   jail.top, more);
     assert_int_equal(system(command), 0);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -242,7 +245,7 @@ static void with_a_base_it_is_built_from_a_dockerfile(void **state)
 {
     NEEDS_ENGINE();
     put_program("mmdebstrap", "#!/bin/sh\nexit 1\n");
-    make_base();
+    make_base("");
     if (build(NAME) != NACRE_OK)
         fail_msg("%s\n%s", jail.err.text, said);
     assert_true(has_image(NAME));
@@ -252,6 +255,20 @@ static void with_a_base_it_is_built_from_a_dockerfile(void **state)
     assert_true(jail_says(&jail, "update\ninstall -y --no-install-recommends bash "
                                  "ca-certificates curl git jq python3 ripgrep\n"));
     remove_image(NAME);
+    remove_image(BASE);
+}
+
+/* There was a registry, or a base at least: nobody shall look for the fault there. */
+static void a_package_that_can_not_be_had_is_not_told_as_a_registrys_fault(void **state)
+{
+    NEEDS_ENGINE();
+    put_program("mmdebstrap", "#!/bin/sh\nexit 1\n");
+    make_base("exit 100");
+    assert_int_not_equal(build(NAME), NACRE_OK);
+    assert_non_null(strstr(said, "that came to nothing: from a Dockerfile: "));
+    assert_non_null(strstr(said, "returned a non-zero code: 100"));
+    assert_null(strstr(said, "registry"));
+    assert_false(has_image(NAME));
     remove_image(BASE);
 }
 
@@ -286,6 +303,7 @@ int main(void)
         IN_ENGINE(mmdebstrap_ends_with_whoever_asked_for_it),
         IN_ENGINE(a_name_that_is_none_is_refused),
         IN_ENGINE(with_a_base_it_is_built_from_a_dockerfile),
+        IN_ENGINE(a_package_that_can_not_be_had_is_not_told_as_a_registrys_fault),
     };
 
     return cmocka_run_group_tests_name("dk_image", tests, engine_setup, engine_teardown);

@@ -160,7 +160,8 @@ struct nacre_sessions_report {
 };
 
 struct nacre_sessions_end {
-    const char *key;
+    enum nacre_scope scope; /* UNSET: a session; AGENT and SHARED: what is theirs */
+    const char *key;        /* of the session, or the agent's name; SHARED: not read */
     bool force;
     uint64_t deadline_ns; /* of nacre_clock_ns(): so long a run that is ended has */
     /* Ends what runs in the session's background. */
@@ -178,6 +179,9 @@ struct nacre_sessions_end {
  * has nothing else to lose.  NACRE_ERR_UNAVAILABLE: it runs, and `force` is not set, or it
  * runs on the host; where somebody has its turn, nothing was ended then.  With `force` a
  * sandboxed run is ended first.  NACRE_ERR_NOT_FOUND: nothing is known of it.
+ *
+ * Of an agent's or the shared scope likewise what is private to that; sessions in it and
+ * what runs in their background are theirs, and stay.
  */
 NACRE_MUST_CHECK enum nacre_status
 nacre_sessions_end(const char *state_dir, const struct nacre_sessions_end *how,

@@ -58,7 +58,7 @@ run session ends
 expect_status 125
 expect_err_has "did you mean 'end'"
 run session end
-expect_err "nacre: session end expects KEY"
+expect_err "nacre: session end expects KEY, --agent ID or --shared"
 run session put "${with[@]}"
 expect_err "nacre: session put expects FILE or --skills"
 run session put c.json5
@@ -69,6 +69,8 @@ run session list --skills .
 expect_err "nacre: --skills is for session put"
 run session put "${with[@]}" --force c.json5
 expect_err "nacre: --force is for session end"
+run session list --shared
+expect_err "nacre: --shared is for session end"
 run session end --session x y
 expect_err "nacre: --session is not for session end: it goes by the key"
 [[ ! -e $boxes ]] || fail "what was refused has made something"

@@ -211,6 +211,37 @@ expect_out way
 run session end two
 expect_status 0
 expect_kept 5
+# An agent's and the shared ones: the like-named session's, and other agents', stay.
+run session end --agent ada
+expect_status 0
+expect_out "ended 0 sandboxes, removed 1 workspace"
+expect_kept 4
+[[ $(ls "$state/private/agent") == agent-bob-???????? ]] || fail "not ada's alone went"
+run session end --agent ada
+expect_status 127
+expect_err_has "agent 'ada' has neither a sandbox of its own"
+run exec --policy process.yaml --scope agent --agent ada 'cat /workspace/a'
+expect_status 1
+run exec --policy container.yaml "${image[@]}" --scope agent --agent ada \
+  'cat /workspace/a; echo warm'
+expect_out warm
+run session end --agent ada
+expect_out "ended 1 sandbox, removed 1 workspace"
+mkfifo busy
+"$NACRE" exec --policy process.yaml --scope shared 'cat >/workspace/held' <busy &
+exec {busy}>busy
+until [[ -e $(compgen -G "$state/private/shared/*/workspace/held") ]]; do sleep 0.05; done
+run session end --shared
+expect_status 126
+expect_err_has "the shared scope runs: wait for it"
+exec {busy}>&-
+wait $!
+run session end --shared --json
+expect_status 0
+expect_json
+expect_out_has '"workspaces":1'
+expect_kept 3
+[[ $(ls "$state/private/session") == *shared-* ]] || fail "the session of that name went"
 # Ended while its warm container stays: that one is never used with what is gone.
 run exec --policy container.yaml "${image[@]}" "${one[@]}" 'echo new >/workspace/n'
 rm -rf "$state"/private/session/one-*
