@@ -36,9 +36,11 @@ own_scene() {
   [[ $is_root == no ]] || chown -R 1000:1000 work
 }
 
-# told_runtimes JSON: what the engine has from now on.
+# told_runtimes JSON [NAME]: what the engine has from now on, and which where none is
+# asked for.
 told_runtimes() {
-  printf '{"runtimes": {%s}}\n' "$1" >"$engine_dir/config.json"
+  printf '{"runtimes": {%s}, "default-runtime": "%s"}\n' "$1" "${2:-runc}" \
+    >"$engine_dir/config.json"
   kill -HUP "$(<"$engine_dir/pid")"
 }
 has_runtime() { [[ $(engine /info) == *"$1"* ]]; }
@@ -46,7 +48,8 @@ has_runtime() { [[ $(engine /info) == *"$1"* ]]; }
 # Put back also when the case fails: it is a subshell of its own.
 with_other_runtimes() {
   cp "$engine_dir/config.json" kept.json
-  trap 'cat kept.json >"$engine_dir/config.json"; kill -HUP "$(<"$engine_dir/pid")"' EXIT
+  trap 'cat kept.json >"$engine_dir/config.json"; kill -HUP "$(<"$engine_dir/pid")"
+        until_true 10 has_runtime "\"DefaultRuntime\":\"runc\"" || true' EXIT
 }
 
 # The cases of native_*.sh in one warm container each, as its own user and as root, who
