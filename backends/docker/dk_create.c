@@ -16,6 +16,9 @@
 /* When the machine is short of memory, a guest goes before what people work with. */
 #define OOM_SCORE_ADJ 500
 
+const char *const dk_create_readonly[] = { "/proc/bus", "/proc/fs", "/proc/irq",
+                                           "/proc/sys", "/proc/sysrq-trigger", NULL };
+
 /* Takes `value`; false when there was none or no memory. */
 static bool set(json_t *object, const char *key, json_t *value)
 {
@@ -27,7 +30,7 @@ static bool add(json_t *array, json_t *value)
     return json_array_append_new(array, value) == 0;
 }
 
-static json_t *texts(char *const *items)
+static json_t *texts(const char *const *items)
 {
     json_t *array = json_array();
 
@@ -411,9 +414,10 @@ static bool set_limits(json_t *host, const struct nacre_plan *plan)
            set(host, "Ulimits", ulimits(plan));
 }
 
-static bool set_masked(json_t *host, char *const *masked)
+static bool set_kernel(json_t *host, char *const *masked)
 {
-    return !masked || set(host, "MaskedPaths", texts(masked));
+    return set(host, "ReadonlyPaths", texts(dk_create_readonly)) &&
+           (!masked || set(host, "MaskedPaths", texts((const char *const *)masked)));
 }
 
 static bool set_layer(json_t *host, uint64_t bytes)
@@ -471,11 +475,11 @@ static json_t *host_config(const struct dk_order *order)
         "OomKillDisable", 0, "RestartPolicy", "Name", "no");
 
     if (host && (!order->runtime || set(host, "Runtime", json_string(order->runtime))) &&
-        set(host, "CapAdd", texts(container->keep_capabilities)) &&
+        set(host, "CapAdd", texts((const char *const *)container->keep_capabilities)) &&
         set(host, "SecurityOpt", security(order)) &&
         set(host, "Mounts", mounts(order)) && set(host, "Tmpfs", tmpfs(order)) &&
         set_names(host, order->plan) &&
-        set_masked(host, order->masked) && set_layer(host, order->layer_bytes_max) &&
+        set_kernel(host, order->masked) && set_layer(host, order->layer_bytes_max) &&
         set_limits(host, order->plan) && set_operations(host, order) &&
         set_device(host, order))
         return host;

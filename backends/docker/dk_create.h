@@ -45,6 +45,11 @@ struct dk_io {
     size_t count;
 };
 
+/* Of /proc, what nobody in a container may write to: the engines' own list, told so that
+ * another one shows.  NULL-terminated. */
+extern const char *const dk_create_readonly[];
+#define DK_READONLY "ro nosuid nodev noexec type=proc" /* as a report has it */
+
 struct dk_order {
     const struct nacre_plan *plan;
     const char *runtime; /* of the engine's, by name; NULL: as the engine has it */

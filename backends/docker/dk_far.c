@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dk_create.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
 #include "nt_report.h"
@@ -98,14 +99,19 @@ static enum nacre_status judge(struct dk_far *far, char *const *masked,
                                const struct nt_box *box, const char *path,
                                bool *ret_again, struct nacre_error *err)
 {
-    const struct nt_expect row = { path, NT_CHECK_MOUNT, MOUNTS, path, "type=tmpfs" };
+    bool is_readonly = is_in(dk_create_readonly, path);
+    const struct nt_expect row = { path, NT_CHECK_MOUNT, MOUNTS, path,
+                                   is_readonly ? DK_READONLY : "type=tmpfs" };
     size_t count = 0;
     const char *mounts = nt_box_answer(box, MOUNTS, &count);
+    enum nacre_status status;
 
-    if (nacre_path_is_below(path, "/proc", NULL) && !is_in(dk_far_known, path))
+    if (nacre_path_is_below(path, "/proc", NULL) && !is_readonly &&
+        !is_in(dk_far_known, path))
         return NACRE_OK;
-    if (nt_report_check(&row, mounts, count, err) == NACRE_OK)
-        return NACRE_OK;
+    status = nt_report_check(&row, mounts, count, err);
+    if (status == NACRE_OK || is_readonly)
+        return status;
     if (is_in((const char *const *)masked, path))
         return refuse(path, err);
     *ret_again = true;

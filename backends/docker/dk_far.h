@@ -34,9 +34,9 @@ char **dk_far_masked(struct dk_far *far);
 extern const char *const dk_far_questions[];
 
 /*
- * NACRE_ERR_UNAVAILABLE names what of the engine's machine was to be covered by `masked`
- * and is not.  *ret_again: there is more than that, and it is known from now on; else it
- * is left as it was.
+ * NACRE_ERR_UNAVAILABLE names what of the engine's machine was to be covered by `masked`,
+ * or to be read-only, and is not.  *ret_again: there is more than that, and it is known
+ * from now on; else it is left as it was.
  */
 NACRE_MUST_CHECK enum nacre_status dk_far_judge(struct dk_far *far, char *const *masked,
                                                 const struct nt_box *box, bool *ret_again,

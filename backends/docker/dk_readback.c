@@ -91,7 +91,6 @@ static bool same_capabilities(const json_t *asked, const json_t *got)
 /* Of HostConfig, what an engine fills in though nobody asked, and why it is harmless. */
 static const char *const filled_in[] = {
     "MaskedPaths",    /* where none were asked for: the engine's own */
-    "ReadonlyPaths",  /* likewise */
     "Isolation",      /* "default"; another is only for Windows */
     "Runtime",        /* which one is judged by init's report */
     "ConsoleSize",    /* of a terminal that is not there */

@@ -14,12 +14,10 @@
 #include "dk_gvisor.h"
 #include "dk_kata.h"
 #include "dk_rows.h"
-#include "nacre/path.h"
 #include "nacre/text.h"
 
 #define STATUS "file /proc/self/status"
 #define LIMITS "file /proc/self/limits"
-#define MOUNTS "file /proc/self/mountinfo"
 #define LABEL "file /proc/self/attr/current"
 /* gVisor has neither such files nor cgroups: init asks its kernel, and nacre the host. */
 #define KERNELS_LIMITS "limits"
@@ -89,6 +87,9 @@ static void process(struct dk_making *making, const struct dk_parts *parts)
     const struct dk_site *site = parts->site;
     uint32_t uid = parts->user.uid, gid = parts->user.gid;
 
+    /* The one who answers is init's child, by the numbers of the /proc that is there: of
+     * another namespace they would be others. */
+    expect_status(making, "the pid of init", "PPid", "1");
     expect_status(making, "the user", "Uid",
                   dk_text(making, "%u %u %u %u", uid, uid, uid, uid));
     expect_status(making, "the group", "Gid",
@@ -141,13 +142,6 @@ static void rlimits(struct dk_making *making, const struct nacre_plan *plan)
 
 /* ---- what is mounted ---- */
 
-static void expect_mount(struct dk_making *making, const char *target,
-                         const char *planned)
-{
-    dk_expect(making, (struct nt_expect){ dk_text(making, "the mount at %s", target),
-                                          NT_CHECK_MOUNT, MOUNTS, target, planned });
-}
-
 /* Kata gives all of a machine's containers one /dev/shm, of a size that it chooses: that
  * will do where nothing is asked of it. */
 static bool is_katas(const struct dk_making *making, const struct dk_order *order,
@@ -173,13 +167,13 @@ static void tmpfs(struct dk_making *making, const struct dk_order *order)
         if (item.files_max)
             files = dk_text(making, " inodes=%" PRIu64, item.files_max);
         if (!making->gvisor) {
-            expect_mount(making, path,
-                         dk_text(making, "%s nosuid nodev type=tmpfs%s%s", mode, bytes,
-                                 files));
+            dk_expect_mount(making, path,
+                            dk_text(making, "%s nosuid nodev type=tmpfs%s%s", mode, bytes,
+                                    files));
             continue;
         }
         /* Its list of mounts tells sizes as they were written. */
-        expect_mount(making, path, dk_text(making, "%s type=tmpfs", mode));
+        dk_expect_mount(making, path, dk_text(making, "%s type=tmpfs", mode));
         dk_expect(making, (struct nt_expect){ dk_text(making, "the size of %s", path),
                                               NT_CHECK_STAT,
                                               dk_text(making, "stat %s", path), NULL,
@@ -256,19 +250,19 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
     char *const *masked = order->masked;
     enum nacre_status status = NACRE_OK;
 
-    expect_mount(making, "/", parts->plan->container.read_only_root ? "ro" : "rw");
+    dk_expect_mount(making, "/", parts->plan->container.read_only_root ? "ro" : "rw");
     for (size_t i = 0; i < order->bind_count && status == NACRE_OK; i++) {
         const struct dk_bind *bind = &order->binds[i];
 
         /* What it is a share of has been proved around the machine. */
         if (making->kernel == DK_KERNEL_MACHINE) {
-            expect_mount(making, bind->target,
-                         bind->writable ? "rw nosuid nodev type=9p"
-                                        : "ro nosuid nodev type=9p");
+            dk_expect_mount(making, bind->target,
+                            bind->writable ? "rw nosuid nodev type=9p"
+                                           : "ro nosuid nodev type=9p");
             continue;
         }
         if (!bind->in_image)
-            expect_mount(making, bind->target, bind->writable ? "rw" : "ro");
+            dk_expect_mount(making, bind->target, bind->writable ? "rw" : "ro");
         if (making->kernel != DK_KERNEL_HOSTS || bind->volume)
             status = know(making, bind, err);
         else
@@ -277,9 +271,11 @@ static enum nacre_status mounts(struct dk_making *making, const struct dk_parts 
                        bind->inode));
     }
     tmpfs(making, order);
+    if (making->kernel == DK_KERNEL_HOSTS)
+        dk_expect_kernel(making, parts);
     for (; !order->far && masked && *masked; masked++)
         if (strncmp(*masked, "/sys/fs/", 8) != 0) /* filesystems come and go */
-            expect_mount(making, *masked, "type=tmpfs");
+            dk_expect_mount(making, *masked, "type=tmpfs");
     return status;
 }
 
@@ -402,81 +398,6 @@ static enum nacre_status judge_label(const char *wanted, const struct nt_box *bo
                       nacre_text_shown(shown, wanted));
 }
 
-/* The kernel writes blank, tab, end of line and backslash as \ooo. */
-static void unescape(const char *from, size_t count, char ret_path[NACRE_PATH_MAX])
-{
-    size_t used = 0;
-
-    for (size_t i = 0; i < count && used < NACRE_PATH_MAX - 1; i++) {
-        unsigned value = (unsigned char)from[i];
-
-        if (from[i] == '\\' && sscanf(from + i + 1, "%3o", &value) == 1)
-            i += 3;
-        ret_path[used++] = (char)value;
-    }
-    ret_path[used] = '\0';
-}
-
-static bool is_planned(const struct dk_order *order, const char *path)
-{
-    static const char *const engines[] = {
-        "/",             "/dev",       "/dev/pts",         "/dev/mqueue",
-        "/etc/hostname", "/etc/hosts", "/etc/resolv.conf",
-    };
-    struct dk_tmpfs item;
-
-    for (size_t i = 0; i < NACRE_COUNT(engines); i++)
-        if (strcmp(path, engines[i]) == 0)
-            return true;
-    for (size_t i = 0; i < order->bind_count; i++)
-        if (strcmp(path, order->binds[i].target) == 0)
-            return true;
-    for (size_t n = 0; dk_create_tmpfs(order, n, &item); n++)
-        if (strcmp(path, item.path) == 0)
-            return true;
-    return nacre_path_is_below(path, "/proc", NULL) ||
-           nacre_path_is_below(path, "/sys", NULL);
-}
-
-/* Nothing is mounted that was not planned.  A cover over a name of the image's own may
- * lie where a link led: as many as there are of them may be anywhere. */
-static enum nacre_status judge_mounts(const struct dk_order *order, size_t anywhere,
-                                      const char *mountinfo, struct nacre_error *err)
-{
-
-    for (size_t i = 0; i < order->bind_count; i++)
-        anywhere += order->binds[i].in_image;
-    for (const char *line = mountinfo; line && *line;) {
-        const char *at = line, *end = strchrnul(line, '\n');
-        char path[NACRE_PATH_MAX], shown[NACRE_SHOWN];
-
-        for (int field = 0; field < 4 && at < end; field++)
-            at += strcspn(at, " \n") + 1;
-        if (at < end)
-            unescape(at, strcspn(at, " \n"), path);
-        if (at >= end || (!is_planned(order, path) && anywhere-- == 0))
-            return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                              "the sandbox is not as planned: the engine mounted "
-                              "something at '%s'",
-                              at >= end ? "?" : nacre_text_shown(shown, path));
-        line = *end ? end + 1 : end;
-    }
-    return NACRE_OK;
-}
-
-/* Covers in a machine, which init puts wherever the image's links lead. */
-static size_t covers_of(const struct dk_parts *parts)
-{
-    const struct nacre_plan *plan = parts->plan;
-    size_t count = 0;
-
-    if (parts->kernel != DK_KERNEL_MACHINE)
-        return 0;
-    for (uint32_t i = 0; i < plan->mount_count; i++)
-        count += plan->mounts[i].host ? 0 : plan->mounts[i].denied_count;
-    return count + plan->denied_root_count;
-}
-
 static enum nacre_status prove_kernel(const struct dk_parts *parts,
                                       const struct nt_box *box, struct nacre_error *err)
 {
@@ -546,16 +467,16 @@ enum nacre_status dk_report_judge(const struct dk_report *report,
     const struct dk_order order = dk_parts_order(parts, NULL);
     const char *label = parts->plan->container.selinux_label;
     enum nacre_status status = prove_kernel(parts, box, err);
-    size_t count = 0, ignored;
+    size_t count = 0, mounts_count = 0;
     const char *said = nt_box_answer(box, STATUS, &count);
+    const char *mountinfo = nt_box_answer(box, DK_MOUNTS, &mounts_count);
 
     for (size_t i = 0; i < report->count && status == NACRE_OK; i++)
         status = judge_row(&report->rows[i], parts, box, group, err);
     if (status == NACRE_OK)
         status = judge_groups(&order, said, count, err);
     if (status == NACRE_OK)
-        status = judge_mounts(&order, covers_of(parts),
-                              nt_box_answer(box, MOUNTS, &ignored), err);
+        status = dk_judge_mounts(parts, mountinfo, mounts_count, err);
     if (status == NACRE_OK && label)
         status = judge_label(label, box, err);
     return status;

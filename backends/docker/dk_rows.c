@@ -59,3 +59,9 @@ void dk_expect(struct dk_making *making, struct nt_expect row)
     else
         report->rows[report->count++] = row;
 }
+
+void dk_expect_mount(struct dk_making *making, const char *target, const char *planned)
+{
+    dk_expect(making, (struct nt_expect){ dk_text(making, "the mount at %s", target),
+                                          NT_CHECK_MOUNT, DK_MOUNTS, target, planned });
+}

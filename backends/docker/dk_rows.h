@@ -16,13 +16,25 @@ struct dk_making {
 const char *dk_text(struct dk_making *making, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+#define DK_MOUNTS "file /proc/self/mountinfo"
+
 /* A question that starts so is for the host: then comes a file of dk_group_read(). */
 #define DK_HOSTS "cgroup "
 
 /* The limits that the container's cgroups hold: each version has its own files. */
 void dk_expect_groups(struct dk_making *making, const struct dk_parts *parts);
 
+/* /proc and /sys where the kernel is that of the engine's machine. */
+void dk_expect_kernel(struct dk_making *making, const struct dk_parts *parts);
+
+/* Nothing is mounted that was not planned: NACRE_ERR_UNAVAILABLE names what is.
+ * `mountinfo` is terminated at `count`; NULL: init gave none. */
+NACRE_MUST_CHECK enum nacre_status dk_judge_mounts(const struct dk_parts *parts,
+                                                   const char *mountinfo, size_t count,
+                                                   struct nacre_error *err);
+
 /* One more row; what it points to lives as long as the report. */
 void dk_expect(struct dk_making *making, struct nt_expect row);
+void dk_expect_mount(struct dk_making *making, const char *target, const char *planned);
 
 #endif

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
-# Sourced by gvisor.sh and vm.sh: native guests in sandboxes of the engine at
-# $NACRE_TEST_DOCKER, whose runtimes a case may change.
+# Sourced by container_*.sh, gvisor.sh and vm.sh, and with AS=container by native_*.sh:
+# native guests in sandboxes of the engine at $NACRE_TEST_DOCKER, whose runtimes a case
+# may change.
 source "$(dirname "${BASH_SOURCE[0]}")/native_lib.sh"
 
 if [[ ! ${NACRE_TEST_DOCKER:-} || ! -S ${NACRE_TEST_DOCKER#unix://} ]]; then
@@ -35,9 +36,11 @@ own_scene() {
   [[ $is_root == no ]] || chown -R 1000:1000 work
 }
 
-# told_runtimes JSON: what the engine has from now on.
+# told_runtimes JSON [NAME]: what the engine has from now on, and which where none is
+# asked for.
 told_runtimes() {
-  printf '{"runtimes": {%s}}\n' "$1" >"$engine_dir/config.json"
+  printf '{"runtimes": {%s}, "default-runtime": "%s"}\n' "$1" "${2:-runc}" \
+    >"$engine_dir/config.json"
   kill -HUP "$(<"$engine_dir/pid")"
 }
 has_runtime() { [[ $(engine /info) == *"$1"* ]]; }
@@ -45,5 +48,25 @@ has_runtime() { [[ $(engine /info) == *"$1"* ]]; }
 # Put back also when the case fails: it is a subshell of its own.
 with_other_runtimes() {
   cp "$engine_dir/config.json" kept.json
-  trap 'cat kept.json >"$engine_dir/config.json"; kill -HUP "$(<"$engine_dir/pid")"' EXIT
+  trap 'cat kept.json >"$engine_dir/config.json"; kill -HUP "$(<"$engine_dir/pid")"
+        until_true 10 has_runtime "\"DefaultRuntime\":\"runc\"" || true' EXIT
 }
+
+# The cases of native_*.sh in one warm container each, as its own user and as root, who
+# has no capability there but owns what is root's.
+if [[ ${AS:-} == container ]]; then
+  native_level=container
+  in_sandbox+=(--image nacre-test-busybox --session attack)
+  at_end='"$NACRE" keeper --quit >/dev/null 2>&1 || true'
+  each_user() {
+    "$@"
+    cat >root.json5 <<END
+{ agents: { defaults: { workspace: "$PWD/work", sandbox: { mode: "all",
+  workspaceAccess: "rw", docker: { image: "nacre-test-busybox", user: "0:0" } } } } }
+END
+    local in_sandbox=(run --config root.json5 --session agent:main:attack)
+    inside id -u
+    expect_out 0
+    "$@"
+  }
+fi

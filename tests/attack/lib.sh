@@ -163,10 +163,10 @@ one_case() (
   [[ $(canary_state) == "$before" ]] || fail "the canary changed: $(canary_state)"
 )
 
-# cases [PATTERN]: run them; the script's last command.
+# cases [PATTERN]: run those whose names begin so, else all; the script's last command.
 cases() {
   local name failed=() count=0
-  for name in $(compgen -A function | grep -E '^[A-Z][0-9]{2}_'); do
+  for name in $(compgen -A function | grep -E "^(${1:-[A-Z][0-9]{2\}_})"); do
     [[ ${ONLY:-} && $name != *$ONLY* ]] && continue
     count=$((count + 1))
     # Not in a condition: there a failing command would not end the case.

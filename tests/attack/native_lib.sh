@@ -2,7 +2,8 @@
 # Sourced by native_*.sh: guests that are native programs, at level process unless a
 # case says otherwise.  With AS=user in the environment and root's rights everything is
 # done once more by a user who has neither an account nor a group, but for the one that may
-# speak to the engine at $NACRE_TEST_DOCKER.
+# speak to the engine at $NACRE_TEST_DOCKER; with AS=container (engine_lib.sh) in a warm
+# container.
 guest_uid=61234
 
 # Whatever that user has to read or run may lie where it can't go: it gets copies.
@@ -34,11 +35,15 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 chmod 755 "$scratch"
 is_root=$([[ $EUID == 0 ]] && echo yes || echo no)
 
-# native FILE WORD...: level process with a writable /workspace and /tmp.  A WORD is
+native_level=process
+in_sandbox=(run --policy p.yaml --workspace work)
+at_end=: # of a case
+
+# native FILE WORD...: that level with a writable /workspace and /tmp.  A WORD is
 # !PATH (denied), PATH:ro or PATH:rw (one more mount), KEY=VALUE (a limit),
 # level=, shell= or mode= (those), or -RULE (a blocked command).
 native() {
-  local file=$1 word level=process shell=full mode=scoped
+  local file=$1 word level=$native_level shell=full mode=scoped
   local denied=() limits=() blocked=() mounts=("/workspace:rw" "/tmp:rw")
   shift
   for word in "$@"; do
@@ -72,6 +77,7 @@ native() {
 
 # scene: a home without a history, and a workspace with the hostile programs in it.
 scene() {
+  trap "$at_end" EXIT
   export HOME=$PWD/home
   mkdir home work
   cp "$TOOLS"/attack_native_* work/
@@ -91,12 +97,15 @@ inside() {
       break
     fi
   done
-  run run --policy p.yaml --workspace work "${options[@]}" -- "$@"
+  run "${in_sandbox[@]}" "${options[@]}" -- "$@"
 }
+
+# each_user COMMAND...: as every user whom this level has.
+each_user() { "$@"; }
 
 # begin WORD...: inside, in the background.
 begin() {
-  start run --policy p.yaml --workspace work -- "$@"
+  start "${in_sandbox[@]}" -- "$@"
 }
 
 # kill_nacre: the program alone and at once, as its user or the kernel would.
@@ -139,6 +148,16 @@ lacks_word() {
 expect_gone() {
   checks=$((checks + 1))
   until_true 4 lacks_word "$1" || fail "still running: $(with_word "$1" | tr '\n' ' ')"
+}
+
+# expect_refused: what attack_native_calls says inside.
+expect_refused() {
+  local wrong count
+  expect_status 0
+  wrong=$(grep -vE ': (EPERM|ENOSYS|killed)( open)?$' "$scratch/out") || true
+  [[ -z $wrong ]] || fail "not refused: $wrong"
+  count=$(wc -l <"$scratch/out")
+  ((count > 60)) || fail "only $count were tried"
 }
 
 # A word that no other process on this machine has.

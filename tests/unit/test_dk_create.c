@@ -87,6 +87,8 @@ static void the_whole_body_is_what_an_engine_takes(void **state)
         "\"CgroupnsMode\":\"private\",\"Privileged\":false,\"ShmSize\":67108864,"
         "\"OomScoreAdj\":500,\"OomKillDisable\":false,"
         "\"RestartPolicy\":{\"Name\":\"no\"},"
+        "\"ReadonlyPaths\":[\"/proc/bus\",\"/proc/fs\",\"/proc/irq\",\"/proc/sys\","
+        "\"/proc/sysrq-trigger\"],"
         "\"SecurityOpt\":[\"no-new-privileges\",\"seccomp=PROFILE\"],"
         "\"Mounts\":[{\"Type\":\"bind\",\"Source\":\"/srv/work\","
         "\"Target\":\"/workspace\",\"ReadOnly\":false,\"BindOptions\":"

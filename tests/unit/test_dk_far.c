@@ -34,12 +34,17 @@ const char *__wrap_nt_box_answer(const struct nt_box *box, const char *question,
     return answer;
 }
 
-static void cover(const char *path)
+static void mounted(const char *path, const char *how)
 {
     size_t used = strlen(machine.mounts);
 
     (void)snprintf(machine.mounts + used, sizeof(machine.mounts) - used,
-                   "9 1 0:5 / %s ro,relatime - tmpfs tmpfs ro\n", path);
+                   "9 1 0:5 / %s %s\n", path, how);
+}
+
+static void cover(const char *path)
+{
+    mounted(path, "ro,relatime - tmpfs tmpfs ro");
 }
 
 static void setting(const char *proc, const char *sys, const char *fs)
@@ -69,8 +74,9 @@ static void what_is_covered_passes(void **state)
 
     (void)state;
     dk_far_init(&far);
-    setting("1\nself\nkcore\nversion\n", "fs\nclass\n", "cgroup\next4\n");
+    setting("1\nself\nkcore\nsys\nversion\n", "fs\nclass\n", "cgroup\next4\n");
     cover("/proc/kcore");
+    mounted("/proc/sys", "ro,nosuid,nodev,noexec - proc proc rw");
     cover("/sys/class");
     cover("/sys/fs/ext4");
     assert_int_equal(judged(&far, &again, &err), NACRE_OK);
@@ -83,6 +89,8 @@ static void what_was_to_be_covered_and_is_not_ends_it(void **state)
         const char *proc, *sys, *fs, *named;
     } cases[] = {
         { "kcore\n", "fs\n", "cgroup\n", "/proc/kcore of" },
+        { "sys\n", "fs\n", "cgroup\n", "/proc/sys is" },
+        { "irq\n", "fs\n", "cgroup\n", "/proc/irq is" },
         { "", "fs\nclass\n", "cgroup\n", "/sys/class of" },
         { "", "fs\n", "cgroup\next4\n", "/sys/fs/ext4 of" },
         { NULL, "fs\n", "cgroup\n", "/proc of" },
@@ -98,6 +106,7 @@ static void what_was_to_be_covered_and_is_not_ends_it(void **state)
 
         dk_far_init(&far);
         setting(cases[i].proc, cases[i].sys, cases[i].fs);
+        mounted("/proc/irq", "rw,nosuid,nodev,noexec - proc proc rw");
         assert_int_equal(judged(&far, &again, &err), NACRE_ERR_UNAVAILABLE);
         assert_non_null(strstr(err.text, cases[i].named));
     }

@@ -112,8 +112,9 @@ static void what_the_engine_ignores_is_removed_before_it_starts(void **state)
         "HostConfig.NetworkMode", "HostConfig.Memory", "HostConfig.MemorySwap",
         "HostConfig.PidsLimit", "HostConfig.Mounts", "HostConfig.LogConfig",
         "HostConfig.MaskedPaths", "HostConfig.Ulimits", "HostConfig.AutoRemove",
-        "Config.User", "Config.Entrypoint", "Config.StdinOnce", "Config.NetworkDisabled",
-        "Config.Labels", "Image", "Mounts", "HostConfig", "Config",
+        "HostConfig.ReadonlyPaths", "Config.User", "Config.Entrypoint",
+        "Config.StdinOnce", "Config.NetworkDisabled", "Config.Labels", "Image", "Mounts",
+        "HostConfig", "Config",
     };
     static struct fake_rule rules[] = { HEAD,   FAKE_CREATE, INSPECT, ATTACH(),
                                         START,  REMOVE,      FAKE_END };

@@ -30,6 +30,7 @@ static const char asked[] =
     "\"ReadOnly\":false,\"BindOptions\":{\"Propagation\":\"rprivate\","
     "\"NonRecursive\":true}}],\"Tmpfs\":{\"/tmp\":\"rw,size=1m\"},\"Memory\":67108864,"
     "\"MemorySwap\":67108864,\"PidsLimit\":34,\"MaskedPaths\":[\"/sys/class\"],"
+    "\"ReadonlyPaths\":[\"/proc/sys\"],"
     "\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":128,\"Hard\":128}]}}";
 
 /* As Docker 20.10 answers it, shortened by nothing that is not empty. */
@@ -112,7 +113,6 @@ static void what_was_asked_for_passes(void **state)
 static void what_an_engine_fills_in_passes(void **state)
 {
     static const char *const rows[][2] = {
-        { "HostConfig.ReadonlyPaths", "[\"/proc/bus\"]" },
         { "HostConfig.Runtime", "\"crun\"" },
         { "HostConfig.Isolation", "\"default\"" },
         { "HostConfig.CapAdd", "[\"KILL\"]" },
@@ -192,6 +192,9 @@ static const struct {
     { "HostConfig.PidsLimit", "null" },
     { "HostConfig.PidsLimit", "0" },
     { "HostConfig.MaskedPaths", "[]" },
+    { "HostConfig.ReadonlyPaths", "[]" },
+    { "HostConfig.ReadonlyPaths", "[\"/proc/bus\"]" },
+    { "HostConfig.ReadonlyPaths", NULL },
     { "HostConfig.Ulimits", "[{\"Name\":\"nofile\",\"Hard\":1024,\"Soft\":128}]" },
     { "HostConfig.Ulimits", "null" },
     { "HostConfig.Devices", "[{\"PathOnHost\":\"/dev/kvm\"}]" },

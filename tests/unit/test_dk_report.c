@@ -8,9 +8,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dk_api.h"
-#include "dk_report.h"
+#include "dk_rows.h"
 #include "nacre/own.h"
 
 #define MIB (1024 * 1024)
@@ -36,6 +37,7 @@ static struct dk_bind binds[] = {
 };
 
 static const char *const common[] = {
+    STATUS "PPid=1",
     STATUS "Uid=1000 1000 1000 1000",
     STATUS "Gid=1001 1001 1001 1001",
     STATUS "CapInh=0000000000000000",
@@ -60,6 +62,8 @@ static const char *const common[] = {
     MOUNTS "/tmp=rw nosuid nodev type=tmpfs bytes=16777216 inodes=1000",
     MOUNTS "/dev/shm=rw nosuid nodev type=tmpfs bytes=67108864",
     MOUNTS "/proc/kcore=type=tmpfs",
+    MOUNTS "/proc=rw nosuid nodev noexec type=proc",
+    MOUNTS "/sys=ro nosuid nodev noexec type=sysfs",
 };
 static const char *const of_v1[] = {
     GROUP "memory/memory.limit_in_bytes -=67108864",
@@ -70,6 +74,7 @@ static const char *const of_v1[] = {
     GROUP "cpu/cpu.cfs_quota_us -=150000",
     GROUP "cpu/cpu.cfs_period_us -=100000",
     GROUP "cpuset/cpuset.cpus -=0-1",
+    MOUNTS "/sys/fs/cgroup=nosuid nodev noexec type=tmpfs",
 };
 static const char *const of_v2[] = {
     GROUP "memory.max -=67108864",
@@ -82,7 +87,11 @@ static const char *const of_v2[] = {
     GROUP "io.max -=254:0 rbps=max wbps=max riops=40 wiops=40\n"
           "254:16 rbps=max wbps=max riops=40 wiops=40",
     GROUP "io.bfq.weight -=default 300",
+    MOUNTS "/sys/fs/cgroup=ro nosuid nodev noexec type=cgroup2",
 };
+/* Those of them that this kernel has. */
+static const char *const read_only[] = { "/proc/bus", "/proc/fs", "/proc/irq",
+                                         "/proc/sys", "/proc/sysrq-trigger" };
 
 static void must_have(const struct dk_report *report, const char *planned)
 {
@@ -104,6 +113,24 @@ static void must_have(const struct dk_report *report, const char *planned)
         return;
     }
     fail_msg("no row says %s", planned);
+}
+
+/* How many there are. */
+static size_t must_have_read_only(const struct dk_report *report)
+{
+    size_t count = 0;
+    char planned[128];
+
+    for (size_t i = 0; i < NACRE_COUNT(read_only); i++) {
+        if (access(read_only[i], F_OK) != 0)
+            continue;
+        (void)snprintf(planned, sizeof(planned),
+                       MOUNTS "%s=ro nosuid nodev noexec type=proc", read_only[i]);
+        must_have(report, planned);
+        count++;
+    }
+    assert_true(count > 0);
+    return count;
 }
 
 static void check(bool is_cgroup2, const char *const *rows, size_t count)
@@ -143,7 +170,8 @@ static void check(bool is_cgroup2, const char *const *rows, size_t count)
         must_have(&report, common[i]);
     for (size_t i = 0; i < count; i++)
         must_have(&report, rows[i]);
-    assert_int_equal(report.count, NACRE_COUNT(common) + count);
+    assert_int_equal(report.count,
+                     NACRE_COUNT(common) + count + must_have_read_only(&report));
 }
 
 /* What else takes a size is refused until it has been proved from inside. */
@@ -178,9 +206,66 @@ static void each_line_of_a_plan_has_its_row(void **state)
     check(true, of_v2, NACRE_COUNT(of_v2));
 }
 
+/* ---- what else is mounted ---- */
+
+static enum nacre_status judge(enum dk_kernel kernel, const char *mount,
+                               struct nacre_error *err)
+{
+    struct dk_site site = { .masked = masked };
+    struct nacre_plan plan = { .container = { .tmpfs = none } };
+    const struct dk_parts parts = { .site = &site, .plan = &plan, .kernel = kernel,
+                                    .binds = { .items = binds,
+                                               .count = NACRE_COUNT(binds) } };
+    char mountinfo[1024];
+
+    (void)snprintf(mountinfo, sizeof(mountinfo),
+                   "1 0 0:1 / / ro,relatime - overlay overlay rw\n%s\n"
+                   "9 1 0:9 / /dev rw,nosuid - tmpfs tmpfs rw\n", mount);
+    return dk_judge_mounts(&parts, mountinfo, strlen(mountinfo), err);
+}
+
+#define GROUPS(options) "5 4 0:5 / /sys/fs/cgroup/cpu " options " - cgroup cgroup rw,cpu"
+
+static void nothing_is_mounted_that_is_not_on_the_list(void **state)
+{
+    static const struct {
+        const char *mount;
+        bool planned; /* where the kernel is the host's */
+    } cases[] = {
+        { "2 1 0:2 / /proc rw,relatime - proc proc rw", true },
+        { "3 2 0:2 /sys /proc/sys ro,relatime - proc proc rw", true },
+        { "3 2 0:9 /null /proc/kcore rw,nosuid - tmpfs tmpfs rw", true },
+        { "4 1 0:4 / /sys ro - sysfs sysfs ro", true },
+        { "4 1 0:4 / /sys/fs/cgroup ro - cgroup2 cgroup rw", true },
+        { GROUPS("ro,nosuid,nodev,noexec"), true },
+        { "3 2 254:0 / /proc/scsi rw - ext4 /dev/vda rw", false },
+        { "3 2 254:0 / /proc/sys/kernel rw - ext4 /dev/vda rw", false },
+        { "3 2 254:0 / /proc/1 rw - ext4 /dev/vda rw", false },
+        { "4 1 0:4 / /sys/kernel/debug rw - debugfs none rw", false },
+        { "4 1 0:4 / /sys/fs rw - tmpfs none rw", false },
+        { GROUPS("rw,nosuid,nodev,noexec"), false },
+        { GROUPS("ro,nosuid,noexec"), false },
+        { "5 4 0:5 / /sys/fs/cgroup/x ro,nosuid,nodev,noexec - ext4 /dev/vda rw", false },
+    };
+    struct nacre_error err;
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(cases); i++) {
+        if ((judge(DK_KERNEL_HOSTS, cases[i].mount, &err) == NACRE_OK) !=
+            cases[i].planned)
+            fail_msg("%s", cases[i].mount);
+        assert_int_equal(judge(DK_KERNEL_GVISOR, cases[i].mount, &err), NACRE_OK);
+    }
+    assert_int_equal(judge(DK_KERNEL_GVISOR, "2 1 0:2 / /etc rw - tmpfs none rw", &err),
+                     NACRE_ERR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "the engine mounted something at '/etc'"));
+    assert_int_equal(judge(DK_KERNEL_HOSTS, "2 1 0:2 /", &err), NACRE_ERR_UNAVAILABLE);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_mounted_that_is_not_on_the_list),
         cmocka_unit_test(only_overlay2_on_xfs_has_quotas_that_count),
         cmocka_unit_test(each_line_of_a_plan_has_its_row),
     };
