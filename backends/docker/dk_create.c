@@ -389,6 +389,13 @@ static bool set_operations(json_t *host, const struct dk_order *order)
     return true;
 }
 
+/* "-1" is the engine's word for no bound: one that can't bound swap warns of any other. */
+static bool set_swap(json_t *host, uint64_t memory, uint64_t swap)
+{
+    return swap == DK_SWAP_UNBOUND ? set(host, "MemorySwap", json_integer(-1))
+                                   : set_number(host, "MemorySwap", swap ? swap : memory);
+}
+
 static bool set_limits(json_t *host, const struct nacre_plan *plan)
 {
     const struct nacre_container *container = &plan->container;
@@ -400,9 +407,7 @@ static bool set_limits(json_t *host, const struct nacre_plan *plan)
                              : plan->limits.processes_max;
 
     return set_number(host, "Memory", memory) &&
-           set_number(host, "MemorySwap",
-                      container->memory_swap_bytes ? container->memory_swap_bytes
-                                                   : memory) &&
+           set_swap(host, memory, container->memory_swap_bytes) &&
            set_number(host, "MemoryReservation", container->memory_reservation_bytes) &&
            set_number(host, "CpuShares", plan->limits.cpu_shares) &&
            set_number(host, "NanoCpus", container->cpus_nano) &&

@@ -22,6 +22,9 @@
  * engine makes for it is none of the root's. */
 #define DK_INIT_TARGET_SETUP "/dev/.nacre-init"
 
+/* For memory_swap_bytes: the engine's kernel can't bound it, and nobody insists. */
+#define DK_SWAP_UNBOUND UINT64_MAX
+
 /* Something of the host, or carried to the engine, that the container sees. */
 struct dk_bind {
     const char *source; /* as the engine opens it; of a volume its name */

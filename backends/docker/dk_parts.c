@@ -92,6 +92,9 @@ static void settle_defaults(struct dk_parts *parts)
         limits->memory_bytes_max = 0;
         parts->plan->container.memory_swap_bytes = 0;
     }
+    if (!(parts->plan->required & NACRE_FEATURE_SWAP_LIMIT) &&
+        limits->memory_bytes_max > 0 && !dk_site_says(parts->site, "SwapLimit"))
+        parts->plan->container.memory_swap_bytes = DK_SWAP_UNBOUND;
     if (!(parts->plan->required & NACRE_FEATURE_PROCESSES) &&
         parts->kernel != DK_KERNEL_GVISOR && !dk_site_says(parts->site, "PidsLimit"))
         limits->processes_max = 0;

@@ -214,6 +214,26 @@ static uint64_t disk_of(const struct draft *draft)
     return features;
 }
 
+/* Memory is bounded only where what is swapped out is: whoever asks for the one asks for
+ * the other.  A default is enforced where that can be done.  A machine has no swap. */
+static void no_swap(struct draft *draft, uint64_t memory)
+{
+    const struct nacre_limit *asked = &draft->policy->limits.memory_mb;
+    struct nacre_decision decision = { .rule = "container.memory_swap",
+                                       .place = asked->place,
+                                       .verdict = NACRE_VERDICT_LIMIT };
+
+    draft->plan->container.memory_swap_bytes = memory;
+    if (!(draft->walls->features & NACRE_FEATURE_SWAP_LIMIT))
+        return;
+    if (asked->place.line > 0)
+        draft->plan->required |= NACRE_FEATURE_SWAP_LIMIT;
+    WHAT(&decision, "no swap beyond the memory%s",
+         asked->place.line > 0 ? "" : ", where the engine's kernel counts it");
+    WALL(&decision, draft->walls->memory);
+    nacre_draft_add(draft, &decision);
+}
+
 static void numbers(struct draft *draft)
 {
     const struct nacre_container_rules *rules = &draft->policy->container;
@@ -224,9 +244,9 @@ static void numbers(struct draft *draft)
     number_line(draft, "container.memory_swap", &rules->memory_swap, 0,
                 "bytes of memory and swap together", NACRE_FEATURE_SWAP_LIMIT,
                 draft->walls->memory, &plan->memory_swap_bytes);
-    if (plan->memory_swap_bytes == 0)
-        plan->memory_swap_bytes = memory;
-    else if (plan->memory_swap_bytes < memory)
+    if (rules->memory_swap.place.line == 0)
+        no_swap(draft, memory);
+    else if (plan->memory_swap_bytes > 0 && plan->memory_swap_bytes < memory)
         refuse(draft, "container.memory_swap", 0, rules->memory_swap.place,
                "memory and swap together are less than the memory",
                "raise it, or remove the line: then there is no swap");

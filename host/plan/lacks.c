@@ -33,7 +33,10 @@ static const struct {
     { NACRE_FEATURE_CPUS, { "container.cpus", ENGINE_LACKS, GIVE_WAIVER "cpus" } },
     { NACRE_FEATURE_CPUSET, { "container.cpuset", ENGINE_LACKS, GIVE_WAIVER "cpuset" } },
     { NACRE_FEATURE_SWAP_LIMIT,
-      { "container.memory_swap", ENGINE_LACKS, GIVE_WAIVER "memory_swap" } },
+      { "container.memory_swap",
+        "the engine's kernel does not count swap, and memory that is swapped out has no "
+        "bound",
+        "boot the engine's machine with swapaccount=1, or give --waive memory_swap" } },
     { NACRE_FEATURE_MEMORY_RESERVATION,
       { "container.memory_reservation", ENGINE_LACKS,
         GIVE_WAIVER "memory_reservation" } },

@@ -219,18 +219,36 @@ static json_t *mounts_of(const json_t *config)
     return mounts;
 }
 
-/* What inspect would show of the newest container: the body that created it, as Config
- * and HostConfig. */
-static char *inspection(struct fake_engine *engine, const char *ignored)
+/* The body that created the newest container. */
+static json_t *newest(struct fake_engine *engine)
 {
-    json_t *config = NULL, *shown;
-    char *text;
+    json_t *config = NULL;
 
     (void)pthread_mutex_lock(&engine->lock);
     for (size_t n = engine->asked_count; n-- > 0 && !config;)
         if (strstr(engine->asked[n].line, "/containers/create"))
             config = json_loads(engine->asked[n].body, 0, NULL);
     (void)pthread_mutex_unlock(&engine->lock);
+    return config;
+}
+
+static bool wants_no_swap(struct fake_engine *engine)
+{
+    json_t *config = newest(engine);
+    const json_t *host = json_object_get(config, "HostConfig");
+    bool wants = json_integer_value(json_object_get(host, "Memory")) > 0 &&
+                 json_integer_value(json_object_get(host, "MemorySwap")) != -1;
+
+    json_decref(config);
+    return wants;
+}
+
+/* What inspect would show of it: as Config and HostConfig. */
+static char *inspection(struct fake_engine *engine, const char *ignored)
+{
+    json_t *config = newest(engine), *shown;
+    char *text;
+
     shown = json_pack("{s:s, s:{s:s, s:b, s:i, s:i}, s:O?, s:O?, s:o}", "Id", FAKE_ID,
                       "State", "Status", "running", "Running", 1, "Pid", 4242,
                       "ExitCode", 0, "Image", json_object_get(config, "Image"),
@@ -271,8 +289,11 @@ static bool act(struct fake_engine *engine, int fd, const struct fake_rule *rule
                               .tv_nsec = rule->delay_ms % 1000 * 1000000L };
 
     (void)nanosleep(&delay, NULL);
+    if (rule->deed == FAKE_SWAPLESS && wants_no_swap(engine))
+        body = FAKE_NO_SWAP;
     switch (rule->deed) {
     case FAKE_ANSWER:
+    case FAKE_SWAPLESS:
         return say_head(fd, rule->status, strlen(body)) && say(fd, body, strlen(body));
     case FAKE_INSPECT:
         return say_inspection(engine, fd, rule->ignored);

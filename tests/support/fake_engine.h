@@ -15,6 +15,8 @@ struct fake_engine;
 
 enum fake_deed {
     FAKE_ANSWER,     /* `status` and `body` */
+    FAKE_SWAPLESS,   /* `status` and `body`, but FAKE_NO_SWAP for a container whose swap
+                        is to be bounded: as an engine whose kernel counts none */
     FAKE_INSPECT,    /* what was created by this name or id, less what `ignored` names */
     FAKE_HANG,       /* read the request and say nothing until the client leaves */
     FAKE_CLOSE,      /* read the request and close */
@@ -67,6 +69,11 @@ struct fake_rule {
 #define FAKE_CREATE                                                               \
     { .method = "POST", .path = "/containers/create", .status = 201,              \
       .body = "{\"Id\":\"" FAKE_ID "\",\"Warnings\":[]}" }
+
+#define FAKE_NO_SWAP                                                              \
+    "{\"Id\":\"" FAKE_ID "\",\"Warnings\":[\"Your kernel does not support swap "    \
+    "limit capabilities or the cgroup is not mounted. Memory limited without "    \
+    "swap.\"]}"
 
 /* A frame's head for a string of fewer than 256 bytes. */
 #define FAKE_FRAME(type, length) type "\0\0\0\0\0\0" length

@@ -156,6 +156,47 @@ static void a_warning_is_a_refusal(void **state)
     assert_int_equal(asked("DELETE "), 1);
 }
 
+/* An engine whose kernel counts no swap warns of every bound on it. */
+static void swap_without_a_bound_is_refused_or_waived(void **state)
+{
+    static const struct fake_rule rules[] = {
+        HEAD,
+        { .method = "POST", .path = "/containers/create", .deed = FAKE_SWAPLESS,
+          .status = 201, .body = "{\"Id\":\"" FAKE_ID "\",\"Warnings\":[]}" },
+        INSPECT, ATTACH(), START, REMOVE, FAKE_END,
+    };
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = NULL;
+    struct nacre_executor *chosen = NULL;
+
+    (void)state;
+    start(rules);
+    jail.plan.limits.memory_bytes_max = 64 << 20;
+    jail.plan.limits.memory_asked = true;
+    jail.plan.container.memory_swap_bytes = 64 << 20;
+    jail.plan.required = NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_SWAP_LIMIT;
+    assert_int_equal(jail_open(&jail), NACRE_OK);
+    assert_int_equal(nacre_result_new(&denials, &jail.err), NACRE_OK);
+    assert_int_equal(nacre_executor_select(&jail.executor, 1, &jail.plan, &chosen,
+                                           denials, &jail.err),
+                     NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(denials->denial_count, 1);
+    assert_string_equal(denials->denials[0].rule, "container.memory_swap");
+    /* As the caller's waiver leaves it: it comes as far as the start. */
+    jail.plan.waivable = NACRE_FEATURE_SWAP_LIMIT;
+    assert_int_equal(nacre_executor_select(&jail.executor, 1, &jail.plan, &chosen,
+                                           denials, &jail.err),
+                     NACRE_OK);
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(asked("/start"), 1);
+    assert_int_equal(jail.result->waived, NACRE_FEATURE_SWAP_LIMIT);
+    jail.plan.waivable = 0;
+    /* And as a memory_mb that is only a default does. */
+    jail.plan.required = 0;
+    jail.plan.limits.memory_asked = false;
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+    assert_int_equal(asked("/start"), 2);
+}
+
 /* What comes on the stream instead of init's words. */
 static const struct {
     const char *bytes;
@@ -560,6 +601,7 @@ int main(void)
         EACH(no_engine_is_told_with_what_to_do_and_found_when_it_comes),
         EACH(what_the_engine_ignores_is_removed_before_it_starts),
         EACH(a_warning_is_a_refusal),
+        EACH(swap_without_a_bound_is_refused_or_waived),
         EACH(a_stream_that_is_none_of_inits_ends_at_once),
         EACH(each_call_that_fails_leaves_nothing),
         EACH(each_call_that_hangs_is_given_up_and_leaves_nothing),

@@ -522,7 +522,8 @@ static void render(const struct nacre_policy *policy, const struct nacre_request
     struct nacre_answer answer;
     struct nacre_error err;
 
-    if (strcmp(question, "plan") != 0 && strcmp(question, "walls") != 0) {
+    if (strcmp(question, "plan") != 0 && strcmp(question, "walls") != 0 &&
+        strcmp(question, "swapless") != 0) {
         assert_int_equal(ask(policy, request, question, &answer, &err), NACRE_OK);
         assert_int_equal(
             nacre_render_answer(policy, question, &answer, colour, out, &err), NACRE_OK);
@@ -531,6 +532,8 @@ static void render(const struct nacre_policy *policy, const struct nacre_request
     assert_int_equal(nacre_plan_draft(policy, request, &plan, &err), NACRE_OK);
     if (question[0] == 'w')
         nacre_plan_settle(plan, fake.features);
+    if (question[0] == 's') /* an engine whose kernel counts no swap */
+        nacre_plan_settle(plan, ~(uint64_t)NACRE_FEATURE_SWAP_LIMIT);
     assert_int_equal(nacre_render_plan(policy, plan, question[0] == 'w' ? &fake : NULL,
                                        colour, out, &err),
                      NACRE_OK);

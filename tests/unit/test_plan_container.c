@@ -176,6 +176,45 @@ static void each_setting_is_granted_with_its_feature_and_changes_the_digest(void
     }
 }
 
+/* Memory that may be swapped out without a bound is not bounded: who asks for the one asks
+ * for the other, and its line is to blame. */
+static void asked_memory_takes_a_bound_on_swap(void **state)
+{
+    static const struct {
+        const char *level, *limit;
+        bool takes;
+    } rows[] = {
+        { "container", "memory_mb: 64", true },
+        { "container", "max_processes: 8", false },
+        { "vm", "memory_mb: 64", false },
+    };
+    const struct nacre_request request = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
+        NACRE_AUTO(nacre_result_guard) struct nacre_result *denials = result_new();
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = NULL;
+        NACRE_AUTO(nacre_plan_guard) struct nacre_plan *plan = NULL;
+        struct nacre_error err;
+        char yaml[256];
+
+        (void)snprintf(yaml, sizeof(yaml),
+                       "claw: \"0.3.0\"\nkind: Sandbox\nmetadata: {name: tested}\nspec:\n"
+                       "  level: %s\n  resource_limits:\n    %s\n", rows[i].level,
+                       rows[i].limit);
+        policy = policy_of(yaml);
+        if (nacre_plan_make(policy, &request, &plan, denials, &err) != NACRE_OK)
+            fail_msg("%s", err.text);
+        nacre_plan_deny(plan, ~(uint64_t)NACRE_FEATURE_SWAP_LIMIT, denials);
+        assert_int_equal(denials->denial_count, rows[i].takes);
+        if (!rows[i].takes)
+            continue;
+        assert_string_equal(denials->denials[0].rule, "container.memory_swap");
+        assert_int_equal(denials->denials[0].place.line, 7);
+        assert_non_null(strstr(denials->denials[0].fix, "--waive memory_swap"));
+    }
+}
+
 static const struct {
     const char *name, *value, *mode;
 } refused[] = {
@@ -734,6 +773,7 @@ int main(void)
         cmocka_unit_test(a_container_has_these_defaults),
         cmocka_unit_test(
             each_setting_is_granted_with_its_feature_and_changes_the_digest),
+        cmocka_unit_test(asked_memory_takes_a_bound_on_swap),
         cmocka_unit_test(a_limit_below_what_an_engine_takes_is_refused_with_its_line),
         cmocka_unit_test(private_directories_are_told_as_large_as_they_are),
         cmocka_unit_test(what_would_open_a_container_is_refused_by_name),

@@ -80,7 +80,8 @@ static const struct {
     { LEVEL("process") "  resource_limits: {cpu_shares: 512}\n",
       BOXED | NACRE_FEATURE_CPU_SHARES_ANY, "/", 0, false },
     { LEVEL("container") "  resource_limits: {memory_mb: 64, cpu_shares: 2048}\n",
-      BOXED | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_CPU_SHARES_ANY, "/", 0, false },
+      BOXED | NACRE_FEATURE_MEMORY_LIMIT | NACRE_FEATURE_SWAP_LIMIT |
+          NACRE_FEATURE_CPU_SHARES_ANY, "/", 0, false },
     { LEVEL("none"), ALWAYS, "/", 0, false },
     { LEVEL("none") "  resource_limits: {max_processes: 5, memory_mb: 64}\n",
       ALWAYS | NACRE_FEATURE_PROCESSES | NACRE_FEATURE_MEMORY_LIMIT, "/", 0, false },
