@@ -13,7 +13,7 @@
 #include "verbs.h"
 
 enum {
-    OPT_SESSION, OPT_CONFIG, OPT_AGENT, OPT_SHARED, OPT_SKILLS, OPT_FORCE, OPT_TIMEOUT,
+    OPT_SESSION, OPT_CONFIG, OPT_AGENT, OPT_SKILLS, OPT_SHARED, OPT_FORCE, OPT_TIMEOUT,
     OPT_COUNT
 };
 
@@ -26,11 +26,11 @@ static const struct cli_option options[OPT_COUNT] = {
     [OPT_AGENT] = { "--agent", .kind = CLI_TEXT, .value = "ID",
                     .help = "for put and path: whose session (default: main); for end: "
                             "what is private to that agent" },
-    [OPT_SHARED] = { "--shared", .kind = CLI_FLAG,
-                     .help = "for end: what is private to all" },
     [OPT_SKILLS] = { "--skills", .kind = CLI_TEXT, .value = "DIR",
                      .offer = CLI_OFFER_DIRECTORIES,
                      .help = "for put: make skills/ the mirror of DIR's skills" },
+    [OPT_SHARED] = { "--shared", .kind = CLI_FLAG,
+                     .help = "for end: what is private to all" },
     [OPT_FORCE] = { "--force", .kind = CLI_FLAG,
                     .help = "for end: also while it runs; the run then ends" },
     [OPT_TIMEOUT] = { "--timeout-ms", .kind = CLI_NUMBER, .value = "N", .min = 1,
@@ -369,7 +369,7 @@ static enum nacre_status check(const struct cli_args *args, struct nacre_error *
     if (!puts && args->values[OPT_SKILLS].given)
         return nacre_fail(err, NACRE_ERR_USAGE, "--skills is for session put");
     for (int i = OPT_SHARED; i <= OPT_FORCE; i++)
-        if (!ends && i != OPT_SKILLS && args->values[i].given)
+        if (!ends && args->values[i].given)
             return nacre_fail(err, NACRE_ERR_USAGE, "%s is for session end",
                               options[i].name);
     return NACRE_OK;

@@ -7,14 +7,16 @@
 
 #define RULE_WORKSPACE "request.workspace"
 
-/* Who brought the mount's directory, when a request did; NULL: the policy's line.  A
- * session's own workspace is nobody's option. */
-static const char *asked_by(const struct nacre_request *request, const char *guest)
+/* Who brought the mount's directory, when a request did; NULL: the policy's line.  What a
+ * session's request brings, its configuration says, and has the line. */
+static const char *asked_by(const struct nacre_policy *policy,
+                            const struct nacre_request *request, const char *guest)
 {
     char path[NACRE_PATH_MAX];
 
-    if (request->workspace && !request->workspace_is_own &&
-        strcmp(guest, "/workspace") == 0)
+    if (policy->alias_count > 0)
+        return NULL;
+    if (request->workspace && strcmp(guest, "/workspace") == 0)
         return RULE_WORKSPACE;
     for (uint32_t i = 0; i < request->mount_count; i++)
         if (nacre_path_normalise(request->mounts[i].guest, path, sizeof(path)) &&
@@ -37,10 +39,11 @@ static void name_line(const struct nacre_plan *plan, struct nacre_denial *denial
     }
 }
 
-static void blame_mount(const struct nacre_plan *plan, const struct nacre_request *request,
+static void blame_mount(const struct nacre_policy *policy, const struct nacre_plan *plan,
+                        const struct nacre_request *request,
                         const struct nacre_error *err, struct nacre_denial *denial)
 {
-    const char *asked = asked_by(request, err->path);
+    const char *asked = asked_by(policy, request, err->path);
 
     if (asked) {
         nacre_rule_name(denial->rule, asked, 0);
@@ -52,7 +55,8 @@ static void blame_mount(const struct nacre_plan *plan, const struct nacre_reques
     name_line(plan, denial);
 }
 
-struct nacre_denial nacre_plan_blame(const struct nacre_plan *plan,
+struct nacre_denial nacre_plan_blame(const struct nacre_policy *policy,
+                                     const struct nacre_plan *plan,
                                      const struct nacre_request *request,
                                      const struct nacre_error *err)
 {
@@ -63,7 +67,7 @@ struct nacre_denial nacre_plan_blame(const struct nacre_plan *plan,
     (void)snprintf(denial.code, sizeof(denial.code), "%s",
                    err->path[0] ? CODE_BAD_MOUNT : CODE_NOT_ENFORCEABLE);
     if (err->path[0])
-        blame_mount(plan, request, err, &denial);
+        blame_mount(policy, plan, request, err, &denial);
     for (uint32_t i = 0; !err->path[0] && i < plan->decision_count; i++)
         if (strcmp(plan->decisions[i].rule, err->rule) == 0) {
             denial.place = plan->decisions[i].place;

@@ -132,7 +132,8 @@ static enum nacre_status run_planned(struct nacre_engine *engine,
         find_rules(record, result);
     status = run_leaks_end(leaks, status, result, err);
     if (status != NACRE_OK && err->rule[0]) {
-        struct nacre_denial denial = nacre_plan_blame(record->plan, record->request, err);
+        struct nacre_denial denial =
+            nacre_plan_blame(record->policy, record->plan, record->request, err);
 
         nacre_result_deny(result, &denial);
         return denied(result, err);

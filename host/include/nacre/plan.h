@@ -348,7 +348,8 @@ void nacre_plan_deny(const struct nacre_plan *plan, uint64_t features,
 /* What an executor found of a line that can't be kept (nacre_fail_blame), as planning would
  * have told it.  A directory that the request brought has no line, but is named
  * "request.workspace" or "request.mounts". */
-struct nacre_denial nacre_plan_blame(const struct nacre_plan *plan,
+struct nacre_denial nacre_plan_blame(const struct nacre_policy *policy,
+                                     const struct nacre_plan *plan,
                                      const struct nacre_request *request,
                                      const struct nacre_error *err);
 

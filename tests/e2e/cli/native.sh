@@ -142,25 +142,11 @@ expect_err_has "no-such-command"
 
 # ---- what only the host's files show: the mount's line, or the option that brought it ----
 
-# mounts LEVEL FILE HOST...: each read-write, the first one's path at 11:17.
+# mounts LEVEL FILE HOST [HOST]: read-write, in place of /workspace, at 11:17 and 13:17.
 mounts() {
-  local level=$1 file=$2
-  shift 2
-  cat >"$file" <<EOF
-claw: "0.3.0"
-kind: Sandbox
-metadata:
-  name: ${file%.yaml}
-spec:
-  level: $level
-  capabilities:
-    filesystem:
-      mode: scoped
-      mount_paths:
-$(printf '        - path: %s\n          permissions: rw\n' "$@")
-    shell:
-      mode: full
-EOF
+  native "$1" "$2" full
+  sed -i -e "11s|/workspace|$3|" -e '13,14d' "$2"
+  [[ ! ${4:-} ]] || sed -i "12a\\        - path: $4\n          permissions: rw" "$2"
 }
 mkdir above above/engine fine others keys
 chmod 777 fine
@@ -169,7 +155,7 @@ ln -s engine above/there
 touch plain
 mkdir keys/.ssh
 ln -s "$PWD/keys/.ssh" mine
-# refused FILE PLACE TEXT FIX WORD...
+# refused_by FILE PLACE TEXT FIX WORD...
 refused_by() {
   local file=$1 place=$2 text=$3 fix=$4
   shift 4

@@ -352,4 +352,25 @@ is "what was ended" "$status" 137
 grep -q "its sandbox was ended" ended || fail "it is not told why: $(cat ended)"
 eventually counts 0
 is "workspaces" "$(ls -A "$root")" ""
+
+# ---- what its user can't write is told by the line that grants it ----
+
+mkdir -m 755 "$scratch/shut"
+cat >shut.json5 <<EOF2
+{ agents: { defaults: { workspace: "$scratch/shut", sandbox: {
+  mode: "all", workspaceAccess: "none", workspaceRoot: "$root",
+  docker: { image: "nacre-test-busybox", containerPrefix: "$prefix",
+    binds: ["$scratch/shut:/data:rw"] },
+} } } }
+EOF2
+run exec --config shut.json5 --session shut true
+expect_status 126
+expect_err_has "nacre: denied: shut.json5:4:13: mount '/data': the sandbox runs as uid 1000"
+run exec --json --config shut.json5 --session shut true
+expect_out_has '"rule":"agents.defaults.sandbox.docker.binds"'
+sed -i 's/"none"/"rw"/; s/binds:.*/},/' shut.json5
+run exec --config shut.json5 --session shut true
+expect_status 126
+expect_err_has "nacre: denied: shut.json5:2:33: mount '/workspace': the sandbox runs as uid 1000"
+is "containers" "$(names)" ""
 passed
