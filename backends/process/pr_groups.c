@@ -17,6 +17,14 @@ static void tell(struct nacre_executor *base, const char *name,
                         nacre_box_cgroups_text(cgroups, feature));
 }
 
+static void tell_memory(struct pr_groups *groups, struct nacre_executor *base,
+                        const struct nacre_box_cgroups *cgroups)
+{
+    if (!groups->memory_told)
+        tell(base, "memory", cgroups, NACRE_BOX_MEMORY);
+    groups->memory_told = true;
+}
+
 static void probe(struct pr_groups *groups, struct nacre_executor *base)
 {
     struct nacre_box_cgroups *cgroups = NULL;
@@ -31,8 +39,7 @@ static void probe(struct pr_groups *groups, struct nacre_executor *base)
         found |= NACRE_FEATURE_MEMORY_LIMIT;
     if (nacre_box_cgroups_has(cgroups, NACRE_BOX_CPU))
         found |= NACRE_FEATURE_CPU_SHARES_LOW | NACRE_FEATURE_CPU_SHARES_ANY;
-    if (!atomic_load(&groups->plain[0]) && !atomic_load(&groups->plain[1]))
-        tell(base, "memory", cgroups, NACRE_BOX_MEMORY);
+    tell_memory(groups, base, cgroups);
     tell(base, "cpu_shares", cgroups, NACRE_BOX_CPU);
     atomic_store(&groups->asked, cgroups);
     atomic_fetch_or(&base->features, found);
@@ -60,22 +67,26 @@ bool pr_groups_bound(const struct nacre_executor *base, const struct nacre_plan 
            atomic_load(&base->features) & NACRE_FEATURE_MEMORY_LIMIT;
 }
 
-/* ---- what nobody has asked for ---- */
+/* ---- what is no condition ---- */
 
 static struct nacre_box_cgroups *plain_pool(struct pr_groups *groups,
-                                            struct nacre_executor *base, bool weighs)
+                                            struct nacre_executor *base,
+                                            const struct nacre_limits *limits)
 {
-    struct nacre_box_cgroups *plain = atomic_load(&groups->plain[weighs]);
+    bool weighs = limits->processes_max > PROCESSES_FEW;
+    bool counts = limits->processes_asked;
+    struct nacre_box_cgroups *_Atomic *place = &groups->plain[weighs + 2 * counts];
+    struct nacre_box_cgroups *plain = atomic_load(place);
     struct nacre_error err;
 
     if (plain)
         return plain;
     (void)pthread_mutex_lock(&groups->opening);
-    plain = atomic_load(&groups->plain[weighs]);
-    if (!plain && nacre_box_cgroups_open_plain(weighs, &plain, &err) == NACRE_OK) {
-        if (!atomic_load(&groups->asked) && !atomic_load(&groups->plain[!weighs]))
-            tell(base, "memory", plain, NACRE_BOX_MEMORY);
-        atomic_store(&groups->plain[weighs], plain);
+    plain = atomic_load(place);
+    if (!plain &&
+        nacre_box_cgroups_open_plain(weighs, counts, &plain, &err) == NACRE_OK) {
+        tell_memory(groups, base, plain);
+        atomic_store(place, plain);
     }
     (void)pthread_mutex_unlock(&groups->opening);
     return plain;
@@ -87,13 +98,15 @@ static enum nacre_status take_plain(struct pr_groups *groups, struct nacre_execu
 {
     struct nacre_box_limits wanted = { 0 };
 
-    ret_group->pool =
-        plain_pool(groups, base, plan->limits.processes_max > PROCESSES_FEW);
+    ret_group->pool = plain_pool(groups, base, &plan->limits);
     if (!ret_group->pool)
         return NACRE_OK;
     if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_MEMORY))
         wanted.memory_bytes_max = plan->limits.memory_bytes_max;
-    else if (!nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_CPU))
+    if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_PIDS))
+        wanted.processes_max = plan->limits.processes_max + PROCESSES_OURS;
+    if (wanted.memory_bytes_max == 0 && wanted.processes_max == 0 &&
+        !nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_CPU))
         return NACRE_OK;
     return nacre_box_group_take(ret_group->pool, &wanted, &ret_group->group, err);
 }

@@ -14,8 +14,10 @@
 struct pr_groups {
     pthread_mutex_t opening;
     struct nacre_box_cgroups *_Atomic asked; /* NULL until probed */
-    struct nacre_box_cgroups *_Atomic plain[2]; /* what no policy asks for: memory's
-                                                   alone; and, for many processes, cpu's */
+    /* What no line makes a condition: memory's alone; with 1, for many processes, cpu's
+     * too; with 2, where a line bounds processes, pids'. */
+    struct nacre_box_cgroups *_Atomic plain[4];
+    bool memory_told; /* among the mechanisms; under `opening` */
 };
 
 struct pr_group {

@@ -29,7 +29,7 @@ struct nacre_box_cgroups {
     size_t count;
     int of[BOX_CONTROLLERS]; /* index into hierarchies; -1: not usable */
     bool has_swap;
-    enum box_extent extent;
+    unsigned extent; /* see BOX_BIT */
     char texts[NACRE_BOX_FEATURES][256];
     struct nacre_box_group *idle, *lingering;
     size_t idle_count;
@@ -236,7 +236,7 @@ static void say_none(struct nacre_box_cgroups *cgroups, size_t controller,
 static bool is_wanted(const struct nacre_box_cgroups *cgroups, size_t controller)
 {
     return cgroups->extent == BOX_ALL || controller == BOX_MEMORY ||
-           (controller == BOX_CPU && cgroups->extent == BOX_WEIGHED);
+           cgroups->extent & BOX_BIT(controller);
 }
 
 /* v1 has a hierarchy for each; what it has not may be in v2's one.  There freezing and
@@ -433,7 +433,7 @@ static enum nacre_status probe(struct nacre_box_cgroups *cgroups, struct nacre_e
 }
 
 enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables,
-                                        enum box_extent extent,
+                                        unsigned extent,
                                         struct nacre_box_cgroups **ret_cgroups,
                                         struct nacre_error *err)
 {
@@ -455,18 +455,12 @@ enum nacre_status box_cgroups_open_from(const struct nacre_cgroup_tables *tables
     return status;
 }
 
-static enum nacre_status open_with(enum box_extent extent,
+static enum nacre_status open_with(unsigned extent, const char *const *names,
                                    struct nacre_box_cgroups **ret_cgroups,
                                    struct nacre_error *err)
 {
     NACRE_AUTO(nacre_cgroup_tables_clear) struct nacre_cgroup_tables tables = { NULL };
-    static const char *const plain[] = { "memory", NULL };
-    static const char *const weighed[] = { "memory", "cpu", NULL };
-    enum nacre_status status =
-        nacre_cgroup_tables_read(extent == BOX_PLAIN     ? plain
-                                 : extent == BOX_WEIGHED ? weighed
-                                                         : NULL,
-                                 &tables, err);
+    enum nacre_status status = nacre_cgroup_tables_read(names, &tables, err);
 
     return status == NACRE_OK
                ? box_cgroups_open_from(&tables, extent, ret_cgroups, err)
@@ -476,14 +470,26 @@ static enum nacre_status open_with(enum box_extent extent,
 enum nacre_status nacre_box_cgroups_open(struct nacre_box_cgroups **ret_cgroups,
                                          struct nacre_error *err)
 {
-    return open_with(BOX_ALL, ret_cgroups, err);
+    return open_with(BOX_ALL, NULL, ret_cgroups, err);
 }
 
-enum nacre_status nacre_box_cgroups_open_plain(bool weighs,
+enum nacre_status nacre_box_cgroups_open_plain(bool weighs, bool counts,
                                                struct nacre_box_cgroups **ret_cgroups,
                                                struct nacre_error *err)
 {
-    return open_with(weighs ? BOX_WEIGHED : BOX_PLAIN, ret_cgroups, err);
+    const char *names[BOX_CONTROLLERS + 1] = { controller_names[BOX_MEMORY] };
+    unsigned extent = 0;
+    size_t count = 1;
+
+    if (weighs) {
+        names[count++] = controller_names[BOX_CPU];
+        extent |= BOX_BIT(BOX_CPU);
+    }
+    if (counts) {
+        names[count++] = controller_names[BOX_PIDS];
+        extent |= BOX_BIT(BOX_PIDS);
+    }
+    return open_with(extent, names, ret_cgroups, err);
 }
 
 void nacre_box_cgroups_free(struct nacre_box_cgroups *cgroups)

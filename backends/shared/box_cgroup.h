@@ -57,9 +57,10 @@ struct nacre_box_group;
 NACRE_MUST_CHECK enum nacre_status
 nacre_box_cgroups_open(struct nacre_box_cgroups **ret_cgroups, struct nacre_error *err);
 
-/* The same with MEMORY (and SWAP) alone, a third of the time; or with CPU too. */
+/* The same with MEMORY (and SWAP) alone, a third of the time; or with CPU and PIDS too. */
 NACRE_MUST_CHECK enum nacre_status
-nacre_box_cgroups_open_plain(bool weighs, struct nacre_box_cgroups **ret_cgroups,
+nacre_box_cgroups_open_plain(bool weighs, bool counts,
+                             struct nacre_box_cgroups **ret_cgroups,
                              struct nacre_error *err);
 
 /* Removes all its groups; what still holds a process is removed by a later open().  Every

@@ -57,16 +57,13 @@ bool box_group_is_clean(const struct nacre_box_group *group);
 bool box_group_freeze(struct nacre_box_group *group, int ms_max);
 void box_group_thaw(struct nacre_box_group *group);
 
-/* Which controllers are looked for. */
-enum box_extent {
-    BOX_ALL,
-    BOX_PLAIN,   /* memory's */
-    BOX_WEIGHED, /* memory's and cpu's */
-};
+/* Which controllers are looked for: memory's, and those whose bits are set; or all. */
+#define BOX_BIT(controller) (1u << (controller))
+#define BOX_ALL BOX_BIT(BOX_CONTROLLERS)
 
 /* nacre_box_cgroups_open() with the finding begun. */
 NACRE_MUST_CHECK enum nacre_status
-box_cgroups_open_from(const struct nacre_cgroup_tables *tables, enum box_extent extent,
+box_cgroups_open_from(const struct nacre_cgroup_tables *tables, unsigned extent,
                       struct nacre_box_cgroups **ret_cgroups, struct nacre_error *err);
 
 #endif

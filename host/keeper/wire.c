@@ -43,6 +43,7 @@ static const struct field limit_fields[] = {
     FIELD(nacre_limits, output_bytes_max, U64),
     FIELD(nacre_limits, cpu_shares, U64),
     FIELD(nacre_limits, processes_max, U64),
+    FIELD(nacre_limits, processes_asked, BOOL),
     FIELD(nacre_limits, fuel_max, U64),
     FIELD(nacre_limits, fuel_exact, BOOL),
     FIELD(nacre_limits, scratch_bytes_max, U64),

@@ -124,6 +124,7 @@ struct nacre_digest nacre_draft_digest(const struct nacre_policy *policy,
     nacre_hash_add_u64(&hasher, plan->limits.output_bytes_max);
     nacre_hash_add_u64(&hasher, plan->limits.cpu_shares);
     nacre_hash_add_u64(&hasher, plan->limits.processes_max);
+    nacre_hash_add_u64(&hasher, plan->limits.processes_asked);
     nacre_hash_add_u64(&hasher, plan->limits.scratch_bytes_max);
     nacre_hash_add_u64(&hasher, plan->limits.scratch_files_max);
     /* A sandbox that may lack a wall is none for who did not agree to that. */

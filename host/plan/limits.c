@@ -160,6 +160,7 @@ void nacre_draft_limits(struct draft *draft)
     limits->memory_bytes_max = policy->limits.memory_mb.value * MIB;
     limits->memory_asked = policy->limits.memory_mb.place.line > 0;
     limits->processes_max = policy->limits.max_processes.value;
+    limits->processes_asked = policy->limits.max_processes.place.line > 0;
     limits->open_files_max = policy->limits.max_open_files.value;
     limits->output_bytes_max = policy->limits.max_output_bytes.value;
 

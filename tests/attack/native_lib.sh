@@ -103,6 +103,13 @@ inside() {
 # each_user COMMAND...: as every user whom this level has.
 each_user() { "$@"; }
 
+# can_group: "yes" where a sandbox can be given cgroups, as nacre itself tells; else "no".
+# Of root nobody asks: where it can't, that is to be seen.
+can_group() {
+  if [[ $is_root == yes ]] || "$NACRE" backends --json |
+    grep -o '"level":"process"[^]]*' | grep -q memory-limit; then echo yes; else echo no; fi
+}
+
 # begin WORD...: inside, in the background.
 begin() {
   start "${in_sandbox[@]}" -- "$@"

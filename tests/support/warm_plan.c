@@ -51,6 +51,7 @@ static struct nacre_limits limits(void)
         .output_bytes_max = UINT64_C(1) << 20,
         .cpu_shares = 105,
         .processes_max = 106,
+        .processes_asked = true,
         .fuel_max = UINT64_MAX,
         .fuel_exact = true,
         .scratch_bytes_max = 108,

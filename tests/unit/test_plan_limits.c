@@ -43,38 +43,42 @@ static const struct {
 } limited[] = {
     { HEAD,
       NULL,
-      { 512ull << 20, false, 120000, 256, 10485760, 0, 64, 2400000000000, false, 268435456,
-        16384 },
+      { 512ull << 20, false, 120000, 256, 10485760, 0, 64, false, 2400000000000, false,
+        268435456, 16384 },
       0 },
     { LIMITS "    memory_mb: 1\n    cpu_shares: 1024\n    max_processes: 2\n"
              "    max_open_files: 3\n    timeout_ms: 1001\n    max_output_bytes: 5\n",
       NULL,
-      { 1048576, true, 1001, 3, 5, 1024, 2, 40000000000, false, 268435456, 16384 },
+      { 1048576, true, 1001, 3, 5, 1024, 2, true, 40000000000, false, 268435456, 16384 },
       NACRE_FEATURE_CPU_SHARES_LOW },
     { LIMITS "    cpu_shares: 1025\n    timeout_ms: 1000\n",
       "timeout-ms 1000",
-      { 512ull << 20, false, 1000, 256, 10485760, 1025, 64, 20000000000, false, 268435456,
-        16384 },
+      { 512ull << 20, false, 1000, 256, 10485760, 1025, 64, false, 20000000000, false,
+        268435456, 16384 },
       NACRE_FEATURE_CPU_SHARES_ANY },
     { HEAD,
       "timeout-ms 1\nfuel 1",
-      { 512ull << 20, false, 1, 256, 10485760, 0, 64, 1, true, 268435456, 16384 },
+      { 512ull << 20, false, 1, 256, 10485760, 0, 64, false, 1, true, 268435456, 16384 },
       0 },
     { HEAD,
       "fuel 18446744073709551615",
-      { 512ull << 20, false, 120000, 256, 10485760, 0, 64, UINT64_MAX, true, 268435456, 16384 },
+      { 512ull << 20, false, 120000, 256, 10485760, 0, 64, false, UINT64_MAX, true,
+        268435456, 16384 },
       0 },
     { SCOPED MOUNT("/tmp", "rw"),
       "timeout-ms 1",
-      { 512ull << 20, false, 1, 256, 10485760, 0, 64, 20000000000, false, 268435456, 16384 },
+      { 512ull << 20, false, 1, 256, 10485760, 0, 64, false, 20000000000, false,
+        268435456, 16384 },
       NACRE_FEATURE_FS_BENEATH },
     { SCOPED MOUNT("/tmp", "rw") DENIED("/etc"),
       "timeout-ms 1",
-      { 512ull << 20, false, 1, 256, 10485760, 0, 64, 20000000000, false, 268435456, 16384 },
+      { 512ull << 20, false, 1, 256, 10485760, 0, 64, false, 20000000000, false,
+        268435456, 16384 },
       NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_DENIED },
     { FILES "      mode: full\n",
       "timeout-ms 1",
-      { 512ull << 20, false, 1, 256, 10485760, 0, 64, 20000000000, false, 268435456, 16384 },
+      { 512ull << 20, false, 1, 256, 10485760, 0, 64, false, 20000000000, false,
+        268435456, 16384 },
       NACRE_FEATURE_FS_BENEATH | NACRE_FEATURE_FS_FULL },
 };
 
@@ -97,6 +101,7 @@ static void limits_and_required_features_are_these(void **state)
         assert_int_equal(plan->limits.output_bytes_max, want->output_bytes_max);
         assert_int_equal(plan->limits.cpu_shares, want->cpu_shares);
         assert_int_equal(plan->limits.processes_max, want->processes_max);
+        assert_int_equal(plan->limits.processes_asked, want->processes_asked);
         assert_true(plan->limits.fuel_max == want->fuel_max);
         assert_int_equal(plan->limits.fuel_exact, want->fuel_exact);
         assert_int_equal(plan->limits.scratch_bytes_max, want->scratch_bytes_max);

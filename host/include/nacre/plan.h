@@ -206,6 +206,7 @@ struct nacre_limits {
     uint64_t output_bytes_max;
     uint64_t cpu_shares;   /* 0: not asked for */
     uint64_t processes_max;
+    bool processes_asked;  /* likewise */
     uint64_t fuel_max;
     bool fuel_exact;       /* a caller's own budget, not the default ceiling */
     uint64_t scratch_bytes_max, scratch_files_max; /* of private directories together */
