@@ -339,6 +339,7 @@ static enum nacre_status meet(struct dk_box *box, const struct dk_caller *caller
 {
     NACRE_AUTO(dk_report_clear) struct dk_report report = { 0 };
     NACRE_AUTO(told_clear) struct told told = { 0 };
+    const struct nt_wait run = dk_caller_wait(caller);
     struct nt_stream stream;
     enum nacre_status status = dk_report_make(&box->parts, &report, err);
 
@@ -356,8 +357,12 @@ static enum nacre_status meet(struct dk_box *box, const struct dk_caller *caller
         status = dk_report_judge(&report, &box->parts, box->box, box->group, err);
     if (status == NACRE_OK)
         status = dk_report_learn(&box->parts, box->box, ret_again, err);
-    if (status == NACRE_OK)
+    if (status == NACRE_OK) {
         prepare_end(box, caller);
+        /* Else one might be kept that lacks it for nothing but the time. */
+        if (nt_wait_is_over(&run))
+            status = nacre_fail(err, NACRE_ERR_TIMEOUT, "no time was left for a command");
+    }
     if (status == NACRE_OK && box->parts.inside)
         status = boot(box, caller, err);
     return status;

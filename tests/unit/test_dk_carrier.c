@@ -108,7 +108,8 @@ static void one_that_is_not_as_nacre_makes_it_is_refused(void **state)
         struct dk_carried carried;
         struct nacre_error err;
 
-        assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err), NACRE_ERR_UNAVAILABLE);
+        assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err),
+                         NACRE_ERR_UNAVAILABLE);
         assert_non_null(strstr(err.text, "is not as nacre makes it: remove it"));
     }
 }
@@ -136,7 +137,8 @@ static void an_image_that_is_not_exactly_the_layer_is_refused(void **state)
         struct dk_carried carried;
         struct nacre_error err;
 
-        assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err), NACRE_ERR_UNAVAILABLE);
+        assert_int_equal(dk_carrier_find(client, &nobody, &carried, &err),
+                         NACRE_ERR_UNAVAILABLE);
     }
 }
 
