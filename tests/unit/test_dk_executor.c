@@ -190,7 +190,7 @@ static void disk_is_bounded_or_refused(void **state)
     jail.plan.container.read_only_root = true;
     jail_mount(&jail, "/workspace", "ws", true, NULL);
     assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
-    assert_non_null(strstr(jail.err.text, "container.disk"));
+    assert_string_equal(jail.err.rule, "container.disk");
     jail.plan.container.disk_bytes = 10 * MIB;
     jail.mounts[1].writable = false;
     assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
