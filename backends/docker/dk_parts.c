@@ -216,12 +216,12 @@ static enum nacre_status find_disks(struct dk_parts *parts, struct nacre_error *
         (void)nacre_fail(err, NACRE_ERR_UNAVAILABLE, "%s",
                          own_kernel ? "with a kernel of its own nobody counts a "
                                       "container's operations"
-                                    : "the engine does not see the files that nacre sees, "
-                                      "so its disks can't be known");
-        return nacre_fail_blame(err, dk_io_rule(container), "",
-                                own_kernel
-                                    ? "change the runtime to 'docker', or remove the line"
-                                    : "use an engine on this machine, or remove the line");
+                                    : "the engine does not see the files that nacre "
+                                      "sees, so its disks can't be known");
+        return nacre_fail_blame(
+            err, dk_io_rule(container), "",
+            own_kernel ? "change the runtime to 'docker', or remove the line"
+                       : "use an engine on this machine, or remove the line");
     }
     return dk_io_find(parts->site, container, parts->binds.items, parts->binds.count,
                       &parts->io, err);

@@ -23,8 +23,8 @@ static enum nacre_status check(const struct nacre_open_mount *open,
     if (!nacre_bind_is_refused(path, open->mount->writable, caller, &refusal))
         return NACRE_OK;
     return nacre_mount_refuse(open->mount,
-                              "mount a directory that holds only what the tool needs", err,
-                              "%s is really %s%.60s: %.120s",
+                              "mount a directory that holds only what the tool needs",
+                              err, "%s is really %s%.60s: %.120s",
                               nacre_text_shown(shown, open->mount->host),
                               refusal.is_above ? "above " : "",
                               nacre_text_shown(what, refusal.what), refusal.why);

@@ -206,7 +206,8 @@ static int end(const struct cli_args *args, struct nacre_engine *engine)
     struct nacre_error err;
 
     for (size_t i = 1; i < args->operand_count && status == NACRE_OK; i++)
-        status = end_one(args, engine, NACRE_SCOPE_SESSION, args->operands[i], &sum, &err);
+        status = end_one(args, engine, NACRE_SCOPE_SESSION, args->operands[i], &sum,
+                         &err);
     if (status == NACRE_OK && values[OPT_AGENT].given)
         status = end_one(args, engine, NACRE_SCOPE_AGENT, values[OPT_AGENT].text, &sum,
                          &err);

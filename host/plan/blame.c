@@ -1,4 +1,4 @@
-/* An executor knows what it could not do, and by which key; where that stands, the plan. */
+/* An executor knows what it could not do, and by which key; the plan, where that is. */
 #include <stdio.h>
 #include <string.h>
 

@@ -134,7 +134,8 @@ static void texts(struct draft *draft)
               "where commands start", &plan->workdir);
     text_line(draft, (struct line){ "container.user", &rules->user },
               nacre_container_is_user(rules->user.text),
-              "give UID:GID in digits, as 1000:1000: what a name means, only the image says",
+              "give UID:GID in digits, as 1000:1000: what a name means, only the image "
+              "says",
               0, "read back from inside", &plan->user);
     text_line(draft,
               (struct line){ "container.seccomp_profile", &rules->seccomp_profile },
@@ -489,7 +490,8 @@ static void refuse_disk(struct draft *draft, const struct nacre_rules *tmpfs,
     if (tmpfs_sum > disk) {
         WHAT(&decision, "%" PRIu64 " bytes on disk, and the tmpfs%s take %" PRIu64, disk,
              where, tmpfs_sum);
-        FIX(&decision, "raise it to %" PRIu64 " or more, or lower the sizes of the tmpfs%s",
+        FIX(&decision,
+            "raise it to %" PRIu64 " or more, or lower the sizes of the tmpfs%s",
             tmpfs_sum, where);
     } else {
         WHAT(&decision, "%" PRIu64 " bytes on disk: the root is writable, and workspace, "

@@ -54,7 +54,8 @@ void each_ending_is_told_apart(void **state)
 
 void output_is_cut_at_the_byte_and_flagged(void **state)
 {
-    NACRE_AUTO(nacre_result_guard) struct nacre_result *result = play(*state, FLOOD, LITTLE);
+    NACRE_AUTO(nacre_result_guard) struct nacre_result *result =
+        play(*state, FLOOD, LITTLE);
 
     assert_int_equal(result->output.size, 2500);
     assert_true(result->output_cut);

@@ -1,12 +1,12 @@
-/* What is said of a run: before it by explain, and of a refusal.  What the audit log says,
- * scene_run() looks up for every run of every case. */
+/* What is said of a run: before it by explain, and of a refusal.  What the audit log
+ * says, scene_run() looks up for every run of every case. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cases.h"
 #include "stage.h"
 
-/* A policy with something of each section that the level can keep, one thing on a line. */
+/* A policy with something of each section that the level can keep, each on a line. */
 static const char *whole_policy(const struct scene *scene, char ret_text[POLICY])
 {
     const struct stage *stage = stage_of(scene);

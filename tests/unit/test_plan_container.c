@@ -368,7 +368,8 @@ static const struct {
     const char *says; /* NULL: it fits */
 } fits[] = {
     { "67108864", "/run:size=64m", false, true, false, NULL },
-    { "67108863", "/run:size=64m", false, true, false, "the tmpfs (line 40) take 67108864" },
+    { "67108863", "/run:size=64m", false, true, false,
+      "the tmpfs (line 40) take 67108864" },
     { "1048576", "/run:size=1024k", false, true, false, NULL },
     { "1048576", "/run:size=1g", false, true, false, "take 1073741824" },
     { "33554432", "/run", false, true, false, "take 67108864" },
@@ -390,7 +391,8 @@ static void a_disk_that_its_own_policy_overfills_is_refused_with_both_lines(void
 
     (void)state;
     for (size_t i = 0; i < NACRE_COUNT(fits); i++) {
-        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy = policy_of(DISK_POLICY);
+        NACRE_AUTO(nacre_policy_guard) struct nacre_policy *policy =
+            policy_of(DISK_POLICY);
         const struct nacre_request request = {
             .workspace = fits[i].own_workspace ? "/srv/work" : NULL,
             .workspace_is_own = fits[i].own_workspace,

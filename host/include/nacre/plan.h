@@ -346,8 +346,8 @@ void nacre_plan_settle(struct nacre_plan *draft, uint64_t features);
 void nacre_plan_deny(const struct nacre_plan *plan, uint64_t features,
                      struct nacre_result *ret_denials);
 
-/* What an executor found of a line that can't be kept (nacre_fail_blame), as planning would
- * have told it.  A directory that the request brought has no line, but is named
+/* What an executor found of a line that can't be kept (nacre_fail_blame), as planning
+ * would have told it.  A directory that the request brought has no line, but is named
  * "request.workspace" or "request.mounts". */
 struct nacre_denial nacre_plan_blame(const struct nacre_policy *policy,
                                      const struct nacre_plan *plan,
