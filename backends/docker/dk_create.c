@@ -184,10 +184,12 @@ static void shared_tmpfs(const struct dk_order *order, const char *path,
 {
     bool writable = order->plan->shared_memory;
     uint64_t disk = order->plan->container.disk_bytes;
-    uint64_t bytes = !writable                            ? PAGE_BYTES
-                     : disk == 0 || disk / 4 > SHARED_BYTES_MAX ? SHARED_BYTES_MAX
-                     : disk / 4 > PAGE_BYTES ? disk / 4 / PAGE_BYTES * PAGE_BYTES
-                                             : PAGE_BYTES;
+    uint64_t bytes = disk == 0 || disk / 4 > SHARED_BYTES_MAX
+                         ? SHARED_BYTES_MAX
+                         : disk / 4 / PAGE_BYTES * PAGE_BYTES;
+
+    if (!writable || bytes == 0) /* which would be no limit */
+        bytes = PAGE_BYTES;
 
     *tmpfs = (struct dk_tmpfs){ .writable = writable, .bytes_max = bytes };
     (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);

@@ -1,13 +1,28 @@
 #include "binds.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nacre/binds.h"
 #include "nacre/engine_ways.h"
 #include "nacre/text.h"
+
+/* A home that nobody knows as one is known by what lies in it. */
+static bool brings_along(int fd, const char *path, struct nacre_bind_refusal *ret_refusal)
+{
+    const char *name;
+    struct stat info;
+
+    for (size_t n = 0; (name = nacre_bind_below(path, n, ret_refusal)) != NULL; n++)
+        if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 || errno == EACCES)
+            return true;
+    return false;
+}
 
 static enum nacre_status check(const struct nacre_open_mount *open,
                                const struct nacre_bind_caller *caller,
@@ -20,7 +35,8 @@ static enum nacre_status check(const struct nacre_open_mount *open,
         return nacre_fail(err, NACRE_ERR_IO,
                           "mount '%.100s': its real name can't be found",
                           open->mount->guest);
-    if (!nacre_bind_is_refused(path, open->mount->writable, caller, &refusal))
+    if (!nacre_bind_is_refused(path, open->mount->writable, caller, &refusal) &&
+        !brings_along(open->fd, path, &refusal))
         return NACRE_OK;
     return nacre_mount_refuse(open->mount,
                               "mount a directory that holds only what the tool needs",

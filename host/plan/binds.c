@@ -13,6 +13,8 @@ enum reach {
     REACH_TREE,  /* it and everything below */
     REACH_SELF,  /* it alone: below it lie ordinary directories too */
     REACH_WRITE, /* it and everything below, where the guest could write */
+    REACH_BUT_HOME, /* it and everything below, but for what lies in the caller's home:
+                       a service has its own there */
 };
 
 /* A directory above any of these is refused with it: it would bring it along. */
@@ -31,42 +33,154 @@ static const struct {
     { "/var/lib/docker", REACH_TREE, "every container and image of the engine" },
     { "/var/lib/containerd", REACH_TREE, "every container and image of the engine" },
     { "/var/lib/containers", REACH_TREE, "every container and image of the engine" },
-    { "/var/spool/cron", REACH_TREE, "what the host runs by itself" },
+    { "/var/lib", REACH_BUT_HOME, "what the host's services keep" },
+    { "/var/log", REACH_TREE, "what the host's services tell" },
+    { "/var/backups", REACH_TREE, "copies of the host's accounts and settings" },
+    { "/var/cache", REACH_TREE, "what the host's services keep" },
+    { "/var/mail", REACH_TREE, "mail of the host's users" },
+    { "/var/spool", REACH_TREE, "mail, and what the host runs by itself" },
     { "/root", REACH_SELF, "a home directory, with its keys" },
     { "/home", REACH_SELF, "home directories, with their keys" },
     { "/usr", REACH_WRITE, "the host's programs" },
     { "/bin", REACH_WRITE, "the host's programs" },
     { "/sbin", REACH_WRITE, "the host's programs" },
+    { "/snap", REACH_WRITE, "the host's programs" },
+    { "/nix", REACH_WRITE, "the host's programs" },
     { "/lib", REACH_WRITE, "the host's libraries" },
     { "/lib32", REACH_WRITE, "the host's libraries" },
     { "/lib64", REACH_WRITE, "the host's libraries" },
 };
 
-/* Wherever they lie: a home directory can be anywhere, and a copy is as good. */
+#define KEYS "keys of the user"
+#define CREDENTIALS "credentials of the user"
+#define PASSWORDS "passwords of the user"
+#define BROWSER "a browser's profile, with passwords and sessions"
+#define WALLET "a wallet of the user"
+#define SOCKET "the engine's socket: whoever has it has the host"
+
+/* Wherever they lie: a home directory can be anywhere, and a copy is as good.  A file
+ * stands for its directory where ordinary things lie beside it. */
 static const struct {
     const char *name;
     const char *why;
 } names[] = {
-    { ".ssh", "keys of the user" },
-    { ".gnupg", "keys of the user" },
-    { ".aws", "credentials of the user" },
-    { ".azure", "credentials of the user" },
-    { ".config/gcloud", "credentials of the user" },
-    { ".config/gh", "credentials of the user" },
+    { ".ssh", KEYS },
+    { ".gnupg", KEYS },
+    { ".putty", KEYS },
+    { ".pki", KEYS },
+    { ".step", KEYS },
+    { ".tsh", KEYS },
+    { ".config/gcloud", CREDENTIALS },
+    { ".config/sops", KEYS },
     { ".config/nacre", "nacre's own keys and policies" },
-    { ".kube", "credentials of the user" },
-    { ".docker", "credentials of the user" },
-    { ".netrc", "passwords of the user" },
-    { ".git-credentials", "passwords of the user" },
-    { ".pgpass", "passwords of the user" },
-    { ".password-store", "passwords of the user" },
-    { ".local/share/keyrings", "passwords of the user" },
-    { ".npmrc", "credentials of the user" },
-    { ".pypirc", "credentials of the user" },
-    { "docker.sock", "the engine's socket: whoever has it has the host" },
-    { "podman.sock", "the engine's socket: whoever has it has the host" },
-    { "containerd.sock", "the engine's socket: whoever has it has the host" },
-    { "crio.sock", "the engine's socket: whoever has it has the host" },
+
+    { ".netrc", PASSWORDS },
+    { ".git-credentials", PASSWORDS },
+    { ".config/git/credentials", PASSWORDS },
+    { ".subversion/auth", PASSWORDS },
+    { ".pgpass", PASSWORDS },
+    { ".my.cnf", PASSWORDS },
+    { ".mylogin.cnf", PASSWORDS },
+    { ".smbcredentials", PASSWORDS },
+    { ".config/filezilla", PASSWORDS },
+    { ".password-store", PASSWORDS },
+    { ".local/share/keyrings", PASSWORDS },
+    { ".local/share/kwalletd", PASSWORDS },
+    { ".kde/share/apps/kwallet", PASSWORDS },
+    { ".gnome2/keyrings", PASSWORDS },
+    { ".op", PASSWORDS },
+    { ".config/op", PASSWORDS },
+    { ".config/1Password", PASSWORDS },
+    { ".config/Bitwarden", PASSWORDS },
+    { ".config/Bitwarden CLI", PASSWORDS },
+    { ".config/keepassxc", PASSWORDS },
+
+    { ".mozilla", BROWSER },
+    { ".librewolf", BROWSER },
+    { ".thunderbird", BROWSER },
+    { ".config/google-chrome", BROWSER },
+    { ".config/google-chrome-beta", BROWSER },
+    { ".config/chromium", BROWSER },
+    { ".config/BraveSoftware", BROWSER },
+    { ".config/microsoft-edge", BROWSER },
+    { ".config/vivaldi", BROWSER },
+    { ".config/opera", BROWSER },
+    { ".config/Code", BROWSER },
+    { ".config/Cursor", BROWSER },
+    { ".config/Slack", BROWSER },
+    { ".config/Signal", BROWSER },
+    { "snap/firefox", BROWSER },
+    { "snap/chromium", BROWSER },
+    { ".var/app", BROWSER },
+
+    { ".aws", CREDENTIALS },
+    { ".azure", CREDENTIALS },
+    { ".oci", CREDENTIALS },
+    { ".aliyun", CREDENTIALS },
+    { ".bluemix", CREDENTIALS },
+    { ".boto", CREDENTIALS },
+    { ".s3cfg", CREDENTIALS },
+    { ".fly", CREDENTIALS },
+    { ".kaggle", CREDENTIALS },
+    { ".databrickscfg", CREDENTIALS },
+    { ".vault-token", CREDENTIALS },
+    { ".terraform.d", CREDENTIALS },
+    { ".terraformrc", CREDENTIALS },
+    { ".rclone.conf", CREDENTIALS },
+    { ".config/rclone", CREDENTIALS },
+    { ".config/doctl", CREDENTIALS },
+    { ".config/hcloud", CREDENTIALS },
+    { ".config/netlify", CREDENTIALS },
+    { ".config/configstore", CREDENTIALS },
+    { ".local/share/com.vercel.cli", CREDENTIALS },
+    { ".cache/huggingface/token", CREDENTIALS },
+    { ".config/gh", CREDENTIALS },
+    { ".config/hub", CREDENTIALS },
+    { ".config/glab-cli", CREDENTIALS },
+    { ".kube", CREDENTIALS },
+    { ".minikube", CREDENTIALS },
+    { ".config/helm", CREDENTIALS },
+    { ".docker", CREDENTIALS },
+    { ".dockercfg", CREDENTIALS },
+    { ".config/containers", CREDENTIALS },
+
+    { ".npmrc", CREDENTIALS },
+    { ".pypirc", CREDENTIALS },
+    { ".config/pip", CREDENTIALS },
+    { ".config/pypoetry/auth.toml", CREDENTIALS },
+    { ".cargo/credentials", CREDENTIALS },
+    { ".cargo/credentials.toml", CREDENTIALS },
+    { ".gem/credentials", CREDENTIALS },
+    { ".m2/settings.xml", CREDENTIALS },
+    { ".gradle/gradle.properties", CREDENTIALS },
+    { ".composer/auth.json", CREDENTIALS },
+    { ".config/composer/auth.json", CREDENTIALS },
+    { ".nuget/NuGet", CREDENTIALS },
+
+    { ".openclaw/credentials", CREDENTIALS },
+    { ".openclaw/agents", CREDENTIALS },
+    { ".openclaw/openclaw.json", CREDENTIALS },
+    { ".clawdbot/credentials", CREDENTIALS },
+    { ".clawdbot/agents", CREDENTIALS },
+    { ".clawdbot/clawdbot.json", CREDENTIALS },
+    { ".clawdis/credentials", CREDENTIALS },
+    { ".clawdis/clawdis.json", CREDENTIALS },
+    { ".claude/.credentials.json", CREDENTIALS },
+    { ".claude.json", CREDENTIALS },
+    { ".codex/auth.json", CREDENTIALS },
+    { ".gemini/oauth_creds.json", CREDENTIALS },
+    { ".config/github-copilot", CREDENTIALS },
+    { ".local/share/opencode/auth.json", CREDENTIALS },
+
+    { ".bitcoin", WALLET },
+    { ".ethereum", WALLET },
+    { ".electrum", WALLET },
+    { ".config/solana", WALLET },
+
+    { "docker.sock", SOCKET },
+    { "podman.sock", SOCKET },
+    { "containerd.sock", SOCKET },
+    { "crio.sock", SOCKET },
 };
 
 /* What every sandbox is made of: a mount there would replace the programs that run, the
@@ -108,13 +222,28 @@ static bool ends_in(const char *path, const char *name, size_t length)
            strncmp(path + whole - length, name, length) == 0;
 }
 
-/* "/a/.config" is above ".config/gcloud", "/a/.local" above ".local/share/keyrings". */
-static bool is_above(const char *path, const char *name)
+/* "/a/.config" is above ".config/gcloud" by "gcloud", "/a/.local" above
+ * ".local/share/keyrings" by "share/keyrings"; both would lie in "/a", whose length is
+ * told.  NULL: it is not above. */
+static const char *rest_below(const char *path, const char *name, size_t *ret_top)
 {
     for (const char *at = strchr(name, '/'); at; at = strchr(at + 1, '/'))
-        if (ends_in(path, name, (size_t)(at - name)))
-            return true;
-    return false;
+        if (ends_in(path, name, (size_t)(at - name))) {
+            *ret_top = strlen(path) - (size_t)(at - name) - 1;
+            return at + 1;
+        }
+    return NULL;
+}
+
+/* Are the first `length` bytes of `path` a home directory?  "" is that of who has "/". */
+static bool begins_with_home(const char *path, size_t length, const char *home)
+{
+    if (length == 0 || (length == strlen("/root") && strncmp(path, "/root", length) == 0))
+        return true;
+    if (home && strlen(home) == length && strncmp(path, home, length) == 0)
+        return true;
+    return length > strlen("/home/") && strncmp(path, "/home/", strlen("/home/")) == 0 &&
+           !memchr(path + strlen("/home/"), '/', length - strlen("/home/"));
 }
 
 /* "/home/NAME": the usual place of a home directory. */
@@ -135,7 +264,17 @@ static bool refuse(struct nacre_bind_refusal *ret_refusal, const char *what,
     return true;
 }
 
+/* Who asks without a caller knows no home, and will ask again. */
+static bool may_be_in_home(const char *host, const struct nacre_bind_caller *caller)
+{
+    const char *rest;
+
+    return !caller || (caller->home && nacre_path_is_below(host, caller->home, &rest) &&
+                       rest[0]);
+}
+
 static bool is_place(const char *host, bool writable,
+                     const struct nacre_bind_caller *caller,
                      struct nacre_bind_refusal *ret_refusal)
 {
     const char *rest;
@@ -149,6 +288,8 @@ static bool is_place(const char *host, bool writable,
         /* Shared memory is where people put what shall never touch a disk. */
         if (nacre_path_is_below(host, "/dev/shm", &rest) && rest[0])
             break;
+        if (!same && places[i].reach == REACH_BUT_HOME && may_be_in_home(host, caller))
+            continue;
         if (same || (places[i].reach != REACH_SELF &&
                      nacre_path_is_below(host, path, NULL)))
             return refuse(ret_refusal, path, places[i].why, false);
@@ -178,18 +319,37 @@ bool nacre_bind_is_refused(const char *host, bool writable,
                            const struct nacre_bind_caller *caller,
                            struct nacre_bind_refusal *ret_refusal)
 {
-    if (is_place(host, writable, ret_refusal))
+    const char *home = caller ? caller->home : NULL;
+    size_t top;
+
+    if (is_place(host, writable, caller, ret_refusal))
         return true;
     for (size_t i = 0; i < NACRE_COUNT(names); i++)
         if (holds(host, names[i].name))
             return refuse(ret_refusal, names[i].name, names[i].why, false);
-    if (is_home(host, caller ? caller->home : NULL))
+    if (is_home(host, home))
         return refuse(ret_refusal, "a home directory", "its owner's keys lie there",
                       false);
     for (size_t i = 0; i < NACRE_COUNT(names); i++)
-        if (is_above(host, names[i].name))
+        if (rest_below(host, names[i].name, &top) && begins_with_home(host, top, home))
             return refuse(ret_refusal, names[i].name, names[i].why, true);
     return is_engine(host, caller ? caller->engine : NULL, ret_refusal);
+}
+
+const char *nacre_bind_below(const char *host, size_t n,
+                             struct nacre_bind_refusal *ret_refusal)
+{
+    size_t top;
+
+    for (size_t i = 0; i < NACRE_COUNT(names); i++) {
+        const char *rest = rest_below(host, names[i].name, &top);
+
+        if (!rest || n-- > 0)
+            continue;
+        (void)refuse(ret_refusal, names[i].name, names[i].why, true);
+        return rest;
+    }
+    return NULL;
 }
 
 bool nacre_bind_target_is_refused(const char *guest,

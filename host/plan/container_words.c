@@ -69,17 +69,20 @@ static bool is_tmpfs_option(const char *text, size_t length)
 {
     static const struct {
         const char *name;
-        const char *first, *rest; /* the characters of its value */
-    } known[] = { { "size=", "123456789", DIGITS "kmgKMG" },
-                  { "mode=", "01234567", "01234567" } };
+        const char *first, *rest, *last; /* the characters of its value; the last may be
+                                            one of its own */
+    } known[] = { { "size=", "123456789", DIGITS, "kmgKMG" },
+                  { "mode=", "01234567", "01234567", "" } };
     static const char *const flags[] = { "noexec", "nosuid", "nodev" };
 
     for (size_t i = 0; i < NACRE_COUNT(known); i++) {
-        size_t name = strlen(known[i].name);
+        size_t name = strlen(known[i].name), value;
 
-        if (length > name && strncmp(text, known[i].name, name) == 0)
-            return strchr(known[i].first, text[name]) &&
-                   strspn(text + name, known[i].rest) >= length - name;
+        if (length <= name || strncmp(text, known[i].name, name) != 0)
+            continue;
+        value = strspn(text + name, known[i].rest);
+        value += text[name + value] && strchr(known[i].last, text[name + value]);
+        return strchr(known[i].first, text[name]) && value == length - name;
     }
     for (size_t i = 0; i < NACRE_COUNT(flags); i++)
         if (length == strlen(flags[i]) && strncmp(text, flags[i], length) == 0)

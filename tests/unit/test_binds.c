@@ -38,7 +38,7 @@ static const struct {
     { "/var", false, NULL, "/var/run", true },
     { "/var/lib", false, NULL, "/var/lib/docker", true },
     { "/var/lib/docker/volumes", false, NULL, "/var/lib/docker", false },
-    { "/var/spool", false, NULL, "/var/spool/cron", true },
+    { "/var/spool", false, NULL, "/var/spool", false },
     { "/root", false, NULL, "/root", false },
     { "/home", false, NULL, "/home", false },
     { "/home/ann", false, NULL, "a home directory", false },
@@ -59,8 +59,39 @@ static const struct {
     { "/home/ann/.config", true, NULL, ".config/gcloud", true },
     { "/srv/h/.config", false, "/srv/h", ".config/gcloud", true },
     { "/.config", false, NULL, ".config/gcloud", true },
-    { "/srv/h/.local", false, NULL, ".local/share/keyrings", true },
-    { "/srv/h/.local/share", false, NULL, ".local/share/keyrings", true },
+    { "/srv/h/.local", false, "/srv/h", ".local/share/keyrings", true },
+    { "/srv/h/.local/share", false, "/srv/h", ".local/share/keyrings", true },
+    { "/root/.local/share", false, NULL, ".local/share/keyrings", true },
+    { "/home/ann/.cargo", false, NULL, ".cargo/credentials", true },
+    { "/home/ann/.openclaw", true, NULL, ".openclaw/credentials", true },
+    { "/home/ann/.claude", false, NULL, ".claude/.credentials.json", true },
+    { "/home/ann/.codex", false, NULL, ".codex/auth.json", true },
+    { "/home/ann/.m2", false, NULL, ".m2/settings.xml", true },
+    { "/srv/h/.mozilla", false, NULL, ".mozilla", false },
+    { "/home/ann/.mozilla/firefox/x.default", false, NULL, ".mozilla", false },
+    { "/home/ann/.config/google-chrome", false, NULL, ".config/google-chrome", false },
+    { "/home/ann/.config/chromium/Default", false, NULL, ".config/chromium", false },
+    { "/home/ann/.config/rclone", false, NULL, ".config/rclone", false },
+    { "/home/ann/.config/op", false, NULL, ".config/op", false },
+    { "/home/ann/.local/share/kwalletd", false, NULL, ".local/share/kwalletd", false },
+    { "/home/ann/.terraform.d", false, NULL, ".terraform.d", false },
+    { "/home/ann/.oci", false, NULL, ".oci", false },
+    { "/srv/h/.openclaw/credentials", false, NULL, ".openclaw/credentials", false },
+    { "/srv/h/.cargo/credentials.toml", false, NULL, ".cargo/credentials.toml", false },
+    { "/srv/p/.claude/.credentials.json", false, NULL, ".claude/.credentials.json",
+      false },
+    { "/var/log", false, NULL, "/var/log", false },
+    { "/var/log/journal", false, NULL, "/var/log", false },
+    { "/var/lib/dpkg", false, "/home/ann", "/var/lib", false },
+    { "/var/lib/dpkg", false, NULL, "/var/lib", false },
+    { "/var/lib/clawd", true, "/var/lib/clawd", "/var/lib", false },
+    { "/var/lib/other/x", true, "/var/lib/clawd", "/var/lib", false },
+    { "/var/backups", false, NULL, "/var/backups", false },
+    { "/var/cache/apt", false, NULL, "/var/cache", false },
+    { "/var/spool/mail", false, NULL, "/var/spool", false },
+    { "/var/mail/ann", false, NULL, "/var/mail", false },
+    { "/snap/core", true, NULL, "/snap", false },
+    { "/nix/store", true, NULL, "/nix", false },
     { "/srv/eng/e.sock", false, NULL, "/srv/eng/e.sock", false },
     { "/srv/eng", false, NULL, "/srv/eng/e.sock", true },
     { "/srv", true, NULL, "/srv/eng/e.sock", true },
@@ -70,6 +101,16 @@ static const struct {
 
     { "/usr", false, NULL, NULL, false },
     { "/usr/share/dict", false, NULL, NULL, false },
+    { "/nix/store", false, NULL, NULL, false },
+    { "/opt/app", true, NULL, NULL, false },
+    { "/srv/project/.config", true, NULL, NULL, false },
+    { "/home/ann/project/.config", true, NULL, NULL, false },
+    { "/home/ann/project/.local/share", true, "/home/ann", NULL, false },
+    { "/home/ann/project/.cargo", true, NULL, NULL, false },
+    { "/home/ann/.cargo/registry", true, NULL, NULL, false },
+    { "/home/ann/.openclaw/workspace", true, NULL, NULL, false },
+    { "/home/ann/project/.claude/worktrees/x", true, NULL, NULL, false },
+    { "/var/lib/clawd/work", true, "/var/lib/clawd", NULL, false },
     { "/srv/engine", true, NULL, NULL, false },
     { "/srv/eng/e.sock.d", true, NULL, NULL, false },
     { "/opt/keys2", true, NULL, NULL, false },
@@ -111,6 +152,45 @@ static void a_directory_that_rules_the_host_or_its_user_is_never_bound(void **st
     }
 }
 
+/* Planning knows no home: what may be in one is left to the second look. */
+static void without_a_caller_what_may_lie_in_a_home_waits(void **state)
+{
+    struct nacre_bind_refusal refusal;
+
+    (void)state;
+    assert_false(nacre_bind_is_refused("/var/lib/clawd/work", true, NULL, &refusal));
+    assert_true(nacre_bind_is_refused("/var/lib", false, NULL, &refusal));
+    assert_true(nacre_bind_is_refused("/var/lib/docker", false, NULL, &refusal));
+    assert_true(nacre_bind_is_refused("/home/ann/.config", false, NULL, &refusal));
+}
+
+static bool is_below(const char *host, const char *name)
+{
+    struct nacre_bind_refusal refusal;
+    const char *below;
+
+    for (size_t n = 0; (below = nacre_bind_below(host, n, &refusal)) != NULL; n++) {
+        assert_true(refusal.is_above && refusal.why[0] && refusal.what[0]);
+        if (strcmp(below, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void what_a_directory_would_bring_along_is_told_by_name(void **state)
+{
+    (void)state;
+    assert_true(is_below("/srv/x/.config", "gcloud"));
+    assert_true(is_below("/srv/x/.config", "nacre"));
+    assert_true(is_below("/srv/x/.local", "share/keyrings"));
+    assert_true(is_below("/srv/x/.local/share", "keyrings"));
+    assert_true(is_below("/.cargo", "credentials.toml"));
+    assert_false(is_below("/srv/x/.local", "keyrings"));
+    assert_false(is_below("/srv/x/x.config", "gcloud"));
+    assert_false(is_below("/srv/x/.config/app", "gcloud"));
+    assert_false(is_below("/srv/x", ".ssh"));
+}
+
 static void nothing_is_mounted_over_what_a_sandbox_is_made_of(void **state)
 {
     static const struct {
@@ -140,6 +220,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_directory_that_rules_the_host_or_its_user_is_never_bound),
+        cmocka_unit_test(without_a_caller_what_may_lie_in_a_home_waits),
+        cmocka_unit_test(what_a_directory_would_bring_along_is_told_by_name),
         cmocka_unit_test(nothing_is_mounted_over_what_a_sandbox_is_made_of),
     };
 

@@ -66,6 +66,11 @@ static void must_equal(const json_t *is, const char *golden)
     "\"/dev/shm\":\"" mode ",noexec,nosuid,nodev,size=" size                            \
     ",uid=1000,gid=1001,mode=1777\","
 #define SHM SHM_OF("rw", "67108864")
+#define QUEUES                                                                         \
+    "\"/dev/mqueue\":\"ro,noexec,nosuid,nodev,size=4096,uid=1000,gid=1001,mode=1777\","
+#define READ_ONLY_TMP                                                                  \
+    "\"/tmp\":\"ro,exec,nosuid,nodev,size=16777216,nr_inodes=1000,uid=1000,gid=1001,"  \
+    "mode=700\""
 
 static void the_whole_body_is_what_an_engine_takes(void **state)
 {
@@ -136,7 +141,7 @@ static void with_nothing_shared(struct nacre_plan *plan, struct dk_order *order)
     plan->own_tmp = true;
     plan->shared_memory = false;
 }
-/* The next two are a machine's; this is the one that nacre makes. */
+/* Of nacre's own making. */
 static void with_machine(struct nacre_plan *plan, struct dk_order *order)
 {
     with_nothing_shared(plan, order);
@@ -249,16 +254,11 @@ static const struct {
       "gid=1001,mode=700\",\"/workspace\":\"ro,exec,nosuid,nodev,size=8388608,"
       "nr_inodes=500,uid=1000,gid=1001,mode=700\"}" },
     { with_nothing_shared, "Tmpfs",
-      "{" SHM_OF("ro", "4096") "\"/dev/mqueue\":\"ro,noexec,nosuid,nodev,size=4096,"
-      "uid=1000,gid=1001,mode=1777\",\"/tmp\":\"ro,exec,nosuid,nodev,size=16777216,"
-      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+      "{" SHM_OF("ro", "4096") QUEUES READ_ONLY_TMP "}" },
     { with_machine, "Tmpfs",
-      "{" SHM_OF("ro", "4096") "\"/tmp\":\"ro,exec,nosuid,nodev,size=16777216,"
-      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+      "{" SHM_OF("ro", "4096") READ_ONLY_TMP "}" },
     { with_kata, "Tmpfs",
-      "{" SHM_OF("ro", "4096") "\"/dev/mqueue\":\"ro,noexec,nosuid,nodev,size=4096,"
-      "uid=1000,gid=1001,mode=1777\",\"/tmp\":\"ro,exec,nosuid,nodev,size=16777216,"
-      "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },
+      "{" SHM_OF("ro", "4096") QUEUES READ_ONLY_TMP "}" },
     { with_disk, "Tmpfs",
       "{" SHM_OF("rw", "8392704") "\"/scratch\":\"rw,exec,nosuid,nodev,size=16777216,"
       "nr_inodes=1000,uid=1000,gid=1001,mode=700\"}" },

@@ -188,7 +188,7 @@ static int is_really_elsewhere(void *data)
         { "to-etc", "/etc", false },          { "to-run", "/run", false },
         { "to-root", "/", false },            { "to-keys", "outside/.ssh", false },
         { "below", "outside/.ssh/a", false }, { "to-home", "outside", false },
-        { "to-usr", "/usr", true },
+        { "to-usr", "/usr", true },           { "to-config", "ro/.config", false },
     };
     char path[128], target[256];
     struct jail jail;
@@ -197,6 +197,9 @@ static int is_really_elsewhere(void *data)
     jail_prepare(&jail, &nacre_process_executor);
     CHILD_CHECK(mkdir(jail_path(&jail, "outside/.ssh", path), 0755) == 0 &&
                 mkdir(jail_path(&jail, "outside/.ssh/a", path), 0755) == 0 &&
+                mkdir(jail_path(&jail, "ro/.config", path), 0755) == 0 &&
+                mkdir(jail_path(&jail, "ro/.config/gcloud", path), 0755) == 0 &&
+                mkdir(jail_path(&jail, "ws/.config", path), 0755) == 0 &&
                 mkdir(jail_path(&jail, "outside/home", path), 0755) == 0 &&
                 setenv("HOME", path, 1) == 0);
     for (size_t i = 0; i < NACRE_COUNT(rows); i++) {
@@ -218,6 +221,10 @@ static int is_really_elsewhere(void *data)
     jail.plan.mount_count = 0;
     jail_mount(&jail, "/w", "to-ws", true, NULL);
     CHILD_CHECK(jail_exits(&jail, "cat /w/file", 0) && jail_says(&jail, "inside"));
+    /* And one of that name that has no keys in it. */
+    jail.plan.mount_count = 0;
+    jail_mount(&jail, "/w", "ws/.config", false, NULL);
+    CHILD_CHECK(jail_exits(&jail, "ls /w", 0) && jail_says(&jail, ""));
     jail_finish(&jail);
     return 0;
 }

@@ -2,6 +2,7 @@
 #define NACRE_BINDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Which directories of the host no native sandbox may see, whatever a policy says: the
@@ -26,6 +27,12 @@ struct nacre_bind_caller {
 bool nacre_bind_is_refused(const char *host, bool writable,
                            const struct nacre_bind_caller *caller,
                            struct nacre_bind_refusal *ret_refusal);
+
+/* The Nth name, relative to a `host` that is not refused by its own, that it is refused
+ * for if there is such a one in it: of "/srv/a/.config" that is "gcloud".  NULL: there are
+ * fewer. */
+const char *nacre_bind_below(const char *host, size_t n,
+                             struct nacre_bind_refusal *ret_refusal);
 
 /* Where in a sandbox nothing may be mounted: `guest` is normalised and absolute. */
 bool nacre_bind_target_is_refused(const char *guest,
