@@ -12,7 +12,7 @@
 #include "nacre/engine_ways.h"
 #include "nacre/text.h"
 
-/* A home that nobody knows as one is known by what lies in it. */
+/* Below a home that nobody knows as one, what lies in the directory tells. */
 static bool brings_along(int fd, const char *path, struct nacre_bind_refusal *ret_refusal)
 {
     const char *name;
@@ -30,6 +30,7 @@ static enum nacre_status check(const struct nacre_open_mount *open,
 {
     struct nacre_bind_refusal refusal;
     char path[NACRE_PATH_MAX], shown[NACRE_SHOWN], what[NACRE_SHOWN];
+    const char *where;
 
     if (!nacre_mounts_real_name(open->fd, path))
         return nacre_fail(err, NACRE_ERR_IO,
@@ -38,11 +39,14 @@ static enum nacre_status check(const struct nacre_open_mount *open,
     if (!nacre_bind_is_refused(path, open->mount->writable, caller, &refusal) &&
         !brings_along(open->fd, path, &refusal))
         return NACRE_OK;
+    where = strstr(path, refusal.what);
     return nacre_mount_refuse(open->mount,
                               "mount a directory that holds only what the tool needs",
                               err, "%s is really %s%.60s: %.120s",
                               nacre_text_shown(shown, open->mount->host),
-                              refusal.is_above ? "above " : "",
+                              refusal.is_above                               ? "above "
+                              : where && where[strlen(refusal.what)] != '\0' ? "in "
+                                                                             : "",
                               nacre_text_shown(what, refusal.what), refusal.why);
 }
 
@@ -79,6 +83,11 @@ enum nacre_status nacre_binds_check(const struct nacre_open_mounts *mounts,
         at++;
     if (at == mounts->count)
         return NACRE_OK;
+    if (options->engine_unknown) {
+        *err = *options->engine_unknown;
+        return nacre_fail_context(err, "no directory can be mounted as long as it is not "
+                                       "known which ones lead to the container engine");
+    }
     home = find_home();
     status = nacre_engine_ways_find(options->engine_host, options->engine_certificates,
                                     &ways, err);

@@ -352,11 +352,13 @@ static enum nacre_status check(const struct cli_args *args, struct nacre_error *
 {
     const char *word = args->operands[0];
     bool ends = strcmp(word, "end") == 0, puts = strcmp(word, "put") == 0;
+    int named = (args->operand_count > 1) + args->values[OPT_AGENT].given +
+                args->values[OPT_SHARED].given;
 
-    if (ends && args->operand_count < 2 && !args->values[OPT_AGENT].given &&
-        !args->values[OPT_SHARED].given)
+    /* Elsewhere --agent says whose session: nobody shall lose both by that. */
+    if (ends && named != 1)
         return nacre_fail(err, NACRE_ERR_USAGE,
-                          "session end expects KEY, --agent ID or --shared");
+                          "session end expects one of KEY..., --agent ID and --shared");
     if (puts && args->operand_count < 2 && !args->values[OPT_SKILLS].given)
         return nacre_fail(err, NACRE_ERR_USAGE, "session put expects FILE or --skills");
     if (!ends && !puts && args->operand_count > 1)

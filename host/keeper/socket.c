@@ -25,7 +25,7 @@
 #define LEAVING_MS 30000 /* for one that ends its commands */
 #define LOOK_MS 20
 
-const char keeper_own_version[] = NACRE_VERSION " protocol 2";
+const char keeper_own_version[] = NACRE_VERSION " protocol 3";
 
 bool keeper_is_same(const char *version)
 {

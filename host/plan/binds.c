@@ -264,12 +264,15 @@ static bool refuse(struct nacre_bind_refusal *ret_refusal, const char *what,
     return true;
 }
 
-/* Who asks without a caller knows no home, and will ask again. */
-static bool may_be_in_home(const char *host, const struct nacre_bind_caller *caller)
+/* Of a home that itself lies in `place`: "/" is nobody's.  Who asks without a caller knows
+ * none, and will ask again. */
+static bool may_be_in_home(const char *host, const char *place,
+                           const struct nacre_bind_caller *caller)
 {
     const char *rest;
 
-    return !caller || (caller->home && nacre_path_is_below(host, caller->home, &rest) &&
+    return !caller || (caller->home && nacre_path_is_below(caller->home, place, &rest) &&
+                       rest[0] && nacre_path_is_below(host, caller->home, &rest) &&
                        rest[0]);
 }
 
@@ -288,7 +291,8 @@ static bool is_place(const char *host, bool writable,
         /* Shared memory is where people put what shall never touch a disk. */
         if (nacre_path_is_below(host, "/dev/shm", &rest) && rest[0])
             break;
-        if (!same && places[i].reach == REACH_BUT_HOME && may_be_in_home(host, caller))
+        if (!same && places[i].reach == REACH_BUT_HOME &&
+            may_be_in_home(host, path, caller))
             continue;
         if (same || (places[i].reach != REACH_SELF &&
                      nacre_path_is_below(host, path, NULL)))

@@ -75,27 +75,32 @@ static enum nacre_status load_host_file(struct nacre_engine *engine,
 }
 
 /* Which engine runs containers, if the operator says so.  Only when one may be needed:
- * whoever runs none is not held up by a file that is broken.  Once, as executors that run
- * already look at it.  `opening` is held. */
+ * whoever runs none is not held up by a file that is broken.  What it says is read once, as
+ * executors that run already look at it.  `opening` is held. */
 static enum nacre_status read_host_file(struct nacre_engine *engine,
                                         struct nacre_error *err)
 {
     if (!engine->host_read)
         engine->host_status = load_host_file(engine, &engine->host_error);
-    engine->host_read = true;
+    /* What else failed may succeed the next time. */
+    engine->host_read = engine->host_status == NACRE_OK ||
+                        engine->host_status == NACRE_ERR_PARSE;
     if (engine->host_status != NACRE_OK)
         *err = engine->host_error;
     return engine->host_status;
 }
 
-/* A jail must not be given the way to it; there a broken file names none.  One that is
- * opened before the places are known gets this after it. */
+/* Nobody must be given the way to it: where the file can't be read, no mount is.  An
+ * executor that is opened before the places are known gets this after it. */
 static void know_engine(struct nacre_engine *engine)
 {
+    struct nacre_executor_options *options = &engine->executor_options;
     struct nacre_error ignored;
 
     if (engine->places.host_file)
-        (void)!read_host_file(engine, &ignored);
+        options->engine_unknown = read_host_file(engine, &ignored) == NACRE_OK
+                                      ? NULL
+                                      : &engine->host_error;
 }
 
 static bool is_keepers(uint32_t slot)
@@ -113,7 +118,7 @@ static enum nacre_status open_locked(struct nacre_engine *engine, uint32_t slot,
     int cancelled;
 
     if (!executor) {
-        if (slot == NACRE_LEVEL_PROCESS)
+        if (slot == NACRE_LEVEL_PROCESS || slot == NACRE_LEVEL_WASM)
             know_engine(engine);
         if (slot == NACRE_LEVEL_CONTAINER || slot == NACRE_LEVEL_VM || is_keepers(slot)) {
             status = read_host_file(engine, err);

@@ -274,6 +274,17 @@ D03_the_engine_is_no_mount_wherever_it_listens() {
   inside cat "$PWD/keys/key.pem"
   expect_status 126
   expect_out ""
+  # Where the file can't be read nobody knows, and nothing is mounted; without a mount
+  # nobody has to.
+  echo "bogus: 1" >>home/.config/nacre/host.yaml
+  native p.yaml "$PWD/eng:ro"
+  inside ls "$PWD/eng"
+  [[ $status != 0 ]] || fail "mounted though host.yaml can't be read"
+  expect_out ""
+  expect_err_has "bogus"
+  native p.yaml
+  run run --policy p.yaml -- true
+  expect_status 0
   rm home/.config/nacre/host.yaml
   native p.yaml "$PWD:ro"
   sed -i 's|/workspace|/w|' p.yaml

@@ -84,6 +84,8 @@ static const struct {
     { "/var/log/journal", false, NULL, "/var/log", false },
     { "/var/lib/dpkg", false, "/home/ann", "/var/lib", false },
     { "/var/lib/dpkg", false, NULL, "/var/lib", false },
+    { "/var/lib/dpkg", false, "/", "/var/lib", false },
+    { "/var/lib/dpkg", false, "/var/lib", "/var/lib", false },
     { "/var/lib/clawd", true, "/var/lib/clawd", "/var/lib", false },
     { "/var/lib/other/x", true, "/var/lib/clawd", "/var/lib", false },
     { "/var/backups", false, NULL, "/var/backups", false },

@@ -11,7 +11,8 @@ struct nacre_tool;
 struct nacre_doors;
 struct nacre_executor;
 
-/* What an executor is opened with; borrowed for its life. */
+/* What an executor is opened with; borrowed for its life.  One for the only run of a program
+ * is opened with what the caller says; the places follow before that run. */
 struct nacre_executor_options {
     const char *program;     /* the nacre program, to spawn `nacre __zygote`; NULL: this
                                 process has one thread and may fork itself */
@@ -27,6 +28,7 @@ struct nacre_executor_options {
     /* The container engine that the operator's host.yaml names, the directory of its
      * certificates, and where that stands; NULL: none. */
     const char *engine_host, *engine_certificates, *engine_origin;
+    const struct nacre_error *engine_unknown; /* why host.yaml can't tell; NULL: it can */
     const char *host_file;   /* for a keeper that is started; NULL: its own to find */
     uint32_t engine_ms_max;  /* for tests: no call to a container engine has longer; 0:
                                 each has its own time */

@@ -58,7 +58,9 @@ run session ends
 expect_status 125
 expect_err_has "did you mean 'end'"
 run session end
-expect_err "nacre: session end expects KEY, --agent ID or --shared"
+expect_err "nacre: session end expects one of KEY..., --agent ID and --shared"
+run session end work --agent bob
+expect_err "nacre: session end expects one of KEY..., --agent ID and --shared"
 run session put "${with[@]}"
 expect_err "nacre: session put expects FILE or --skills"
 run session put c.json5
@@ -507,6 +509,22 @@ age '1000 days ago'
 run prune
 expect_out "ended 0 sandboxes"
 [[ -d $work_box ]] || fail "0 does not disable"
+
+# ---- the keys of the engine that host.yaml names are no module's either ----
+
+mkdir -p keys "$HOME/.config/nacre"
+echo KEY >keys/key.pem
+cat >keys.json5 <<EOF2
+{ agents: { defaults: { sandbox: { mode: "all", docker: { binds: ["$PWD/keys:/data:ro"] } } } } }
+EOF2
+run run --config keys.json5 read.wat
+expect_out hello
+echo "engine: {host: 'tcp://127.0.0.1:2376', certificates: '$PWD/keys'}" \
+  >"$HOME/.config/nacre/host.yaml"
+run run --config keys.json5 read.wat
+expect_status 126
+expect_out ""
+rm "$HOME/.config/nacre/host.yaml"
 
 run audit verify
 expect_status 0
