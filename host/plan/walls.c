@@ -1,6 +1,7 @@
 #include "walls.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "container.h"
 #include "nacre/path.h"
@@ -356,6 +357,13 @@ uint64_t nacre_level_features(enum nacre_level level)
     { WRITES, "/dev/mqueue", true, true, NULL, NULL },                             \
     READ_ONLY_EMPTY(HELD, "/dev/mqueue")
 
+/* Init, which fills it, is the guest's user. */
+#define SECRETS                                                                    \
+    { EVERY, NACRE_SECRET_DIR, true, true,                                         \
+      NACRE_SECRET_DIR " with the files of --secret, in memory: the guest's own, and can " \
+      "be written in every mode",                                                  \
+      "tmpfs" }
+
 static const char *const made_etc[] = {
     "/etc/alternatives", "/etc/ca-certificates", "/etc/group", "/etc/hostname",
     "/etc/hosts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
@@ -364,6 +372,7 @@ static const char *const made_etc[] = {
 };
 
 static const struct builtin process_parts[] = {
+    SECRETS,
     { OWN_ROOT, "/usr", true, false, "/usr read-only, with /bin, /lib, /lib64 and /sbin",
       "read-only bind, nosuid, nodev" },
     { OWN_ROOT, "/bin", true, false, NULL, NULL },
@@ -392,6 +401,7 @@ static const struct builtin process_parts[] = {
 };
 
 static const struct builtin container_parts[] = {
+    SECRETS,
     { EVERY, "/proc", true, false, "/proc of this container's processes alone",
       "pid namespace; the engine's masked paths" },
     { EVERY, "/sys", false, false, "/sys is covered", "masked" },
@@ -408,6 +418,7 @@ static const struct builtin container_parts[] = {
 };
 
 static const struct builtin gvisor_parts[] = {
+    SECRETS,
     { EVERY, "/proc", true, false,
       "/proc of gVisor's kernel, which knows this sandbox alone", "gVisor's own" },
     { EVERY, "/sys", true, false, "/sys of gVisor's kernel",
@@ -425,6 +436,7 @@ static const struct builtin gvisor_parts[] = {
 };
 
 static const struct builtin machine_parts[] = {
+    SECRETS,
     { EVERY, "/proc", true, false, "/proc of the machine's kernel",
       "the machine's own; the kernel's secrets masked" },
     { EVERY, "/sys", false, false, "/sys is covered", "the machine has no sysfs" },
@@ -462,7 +474,9 @@ const struct builtin *nacre_builtin_next(const struct nacre_policy *policy,
         return NULL;
     for (last = last ? last + 1 : rows[row].parts;
          last < rows[row].parts + rows[row].count; last++)
-        if (last->modes & 1u << policy->filesystem.mode)
+        if (last->modes & 1u << policy->filesystem.mode &&
+            (policy->secrets.injection == NACRE_INJECTION_FILE_MOUNT ||
+             !last->guest || strcmp(last->guest, NACRE_SECRET_DIR) != 0))
             return last;
     return NULL;
 }
