@@ -316,12 +316,12 @@ static enum nacre_status get(struct dk_warm *warm, const struct nacre_plan *plan
         enum nacre_status status;
         bool good = false;
 
-        if (nt_wait_is_over(&wait))
-            return nacre_fail(err, NACRE_ERR_TIMEOUT,
-                              "another call's sandbox of this scope was not ready, or had "
-                              "not ended");
         if (!kept)
             return make(warm, plan, name, caller, ret_box, err);
+        if (nt_wait_is_over(&wait))
+            return nacre_fail(err, NACRE_ERR_TIMEOUT,
+                              "another call's sandbox of this scope was not ready, or "
+                              "had not ended");
         if (!kept->box) { /* another call is making it */
             wait_for(warm, &warm->changed, nt_wait_next_ns(&wait));
             continue;

@@ -172,6 +172,8 @@ static enum nacre_status open_one(const struct nacre_plan *plan,
         (void)snprintf(fix, sizeof(fix),
                        "make it, or map another directory with --mount %.100s=DIR",
                        mount->guest);
+        if (plan->strict_binds) /* where that option has no place */
+            (void)snprintf(fix, sizeof(fix), "make it, or change the configuration");
         return nacre_mount_refuse(mount, fix, err, "%s does not exist",
                                   nacre_text_shown(shown, mount->host));
     }

@@ -135,7 +135,8 @@ static enum nacre_status fail_running(const struct ending *ending,
     char text[WHOSE];
 
     return nacre_fail(err, NACRE_ERR_UNAVAILABLE,
-                      "%s runs: wait for it, or end it with --force",
+                      ending->how->force ? "%s runs, and its process does not end"
+                                         : "%s runs: wait for it, or end it with --force",
                       whose(ending, text));
 }
 
