@@ -23,6 +23,7 @@
 #define REPORT_MS 20000
 #define BOOT_MS 60000 /* of a machine; an emulated one takes ten seconds */
 #define END_MS 30000
+#define HURRIED_MS 2000 /* the same, when nobody waits for it any more: see dk_late.h */
 #define STRIKE_MS 1000
 #define UNMADE_MS 200 /* in which an engine that was left while it creates is done */
 
@@ -129,25 +130,25 @@ static bool names_ours(const struct dk_site *site, const char *text)
 }
 
 /* Creating it was given up, and it may be there all the same, or soon: an engine knows of
- * it only when it is done.  What can't be removed now is found by its labels later. */
+ * it only when it is done.  One with a name that was given makes room for the next. */
 static void remove_unmade(const struct dk_box *box, const struct dk_box_order *asked)
 {
     const struct timespec pause = { .tv_nsec = 20 * (long)NACRE_NS_PER_MS };
     const struct nt_wait wait = surely(box, UNMADE_MS);
-    const struct dk_site *site = box->parts.site;
+    struct dk_site *site = box->parts.site;
     NACRE_AUTO(dk_json_guard) json_t *inspect = NULL;
     struct nacre_error ignored;
 
     while (dk_container_inspect(site->client, box->name, wait, &inspect, &ignored) ==
            NACRE_ERR_NOT_FOUND)
         (void)nanosleep(&pause, NULL);
-    if (!asked->name)
-        (void)!dk_container_remove(site->client, box->name, surely(box, END_MS),
-                                   &ignored);
-    else /* it may be another's */
+    if (asked->name) /* it may be another's */
         (void)!dk_owner_clear_name(site->owner, site->client, box->name,
                                    asked->scope_key ? asked->scope_key : "",
-                                   surely(box, END_MS), &ignored);
+                                   surely(box, HURRIED_MS), &ignored);
+    else if (dk_container_remove(site->client, box->name, surely(box, HURRIED_MS),
+                                 &ignored) != NACRE_OK || !inspect)
+        dk_late_add(&site->late, box->name);
 }
 
 static enum nacre_status create(struct dk_box *box, const json_t *body,
@@ -437,6 +438,8 @@ static void strike(const struct dk_box *box)
 static void end(struct dk_box *box)
 {
     bool resists = box->id[0] && box->box && nt_box_is_spent(box->box);
+    uint32_t ms = atomic_load(&box->hurried) ? HURRIED_MS : END_MS;
+    struct dk_site *site = box->parts.site;
     struct nacre_error ignored;
 
     dk_vm_free(box->vm);
@@ -448,9 +451,9 @@ static void end(struct dk_box *box)
     box->group = box->end_group = NULL;
     if (resists)
         strike(box);
-    if (box->id[0]) /* what can't be removed now is found by its labels later */
-        (void)!dk_container_remove(box->parts.site->client, box->id, surely(box, END_MS),
-                                   &ignored);
+    if (box->id[0] && dk_container_remove(site->client, box->id, surely(box, ms),
+                                          &ignored) != NACRE_OK)
+        dk_late_add(&site->late, box->id);
     box->id[0] = '\0';
 }
 
@@ -464,6 +467,7 @@ static enum nacre_status try(struct dk_site *site, const struct dk_box_order *or
                                           .setup = order->setup,
                                           .caller = order->caller };
     enum nacre_status status = dk_parts_open(&input, &box->parts, err);
+    struct nt_wait run;
     bool again = false;
 
     if (status == NACRE_OK)
@@ -478,6 +482,8 @@ static enum nacre_status try(struct dk_site *site, const struct dk_box_order *or
                                 "what has to be covered in the sandbox changes while it "
                                 "is made: try again");
     }
+    run = dk_caller_wait(&order->caller);
+    atomic_store(&box->hurried, nt_wait_is_over(&run));
     return status;
 }
 
@@ -490,6 +496,7 @@ enum nacre_status dk_box_open(struct dk_site *site, const struct dk_box_order *o
     if (!box)
         return nacre_fail(err, NACRE_ERR_MEMORY, "a container");
     (void)pthread_mutex_init(&box->turn, NULL);
+    dk_site_remove_late(site, &order->caller);
     status = try(site, order, box, err);
     /* It was taken for an engine that sees nacre's files, and that is known better now. */
     if (status != NACRE_OK && atomic_load(&site->is_far) && box->parts.site &&

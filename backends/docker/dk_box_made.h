@@ -22,6 +22,7 @@ struct dk_box {
                                    nacre may do so; else NULL */
     uint64_t started_s;     /* since 1970 */
     _Atomic bool ended;     /* by dk_box_kill() */
+    _Atomic bool hurried;   /* the last run in it had no more time, or was cancelled */
     pthread_mutex_t turn; /* of commands that can't run at once: see run() */
 };
 

@@ -176,6 +176,7 @@ static enum nacre_status run(struct dk_box *box, const struct nacre_plan *plan,
     }
     if (by_turns)
         (void)pthread_mutex_unlock(&box->turn);
+    atomic_store(&box->hurried, nt_wait_is_over(&wait));
     return status;
 }
 

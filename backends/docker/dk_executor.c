@@ -207,12 +207,15 @@ static enum nacre_status take(struct dk_executor *executor, const struct nacre_p
 {
     const struct dk_box_order order = { .plan = plan, .caller = *caller };
     enum nacre_status status = dk_executor_reach(executor, caller, err);
+    bool reached = status == NACRE_OK;
 
-    if (status == NACRE_OK)
+    if (reached)
         status = plan->scope_key
                      ? dk_warm_get(executor->warm, plan, request->box_name, caller,
                                    ret_box, err)
                      : dk_box_open(executor->site, &order, ret_box, err);
+    if (reached)
+        dk_warm_watch(executor->warm);
     if (status == NACRE_OK || status == NACRE_ERR_MEMORY ||
         status == NACRE_ERR_NOT_RUNNABLE ||
         (status == NACRE_ERR_TIMEOUT && nacre_clock_ns() >= *caller->deadline_ns))
@@ -229,6 +232,7 @@ static void give_back(struct dk_executor *executor, const struct nacre_plan *pla
         dk_warm_put(executor->warm, box);
     else
         dk_box_free(box);
+    dk_warm_watch(executor->warm);
 }
 
 /* A setup command that has been outside and failed: that comes first, before what it was

@@ -273,6 +273,7 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     site->engine_ms_max = options->engine_ms_max;
     site->covers = (struct nt_covers){ .file_fd = -1, .dir_fd = -1 };
     dk_known_init(&site->known);
+    dk_late_init(&site->late);
     dk_far_init(&site->far);
     status = reach(site, caller, err);
     if (status == NACRE_OK)
@@ -292,16 +293,25 @@ enum nacre_status dk_site_open(const struct nacre_executor_options *options,
     return NACRE_OK;
 }
 
+void dk_site_remove_late(struct dk_site *site, const struct dk_caller *caller)
+{
+    dk_late_remove(&site->late, site->client, dk_site_within(site, caller, DK_LATE_MS));
+}
+
 void dk_site_free(struct dk_site *site)
 {
+    const struct dk_caller nobody = { 0 };
+
     if (!site)
         return;
+    dk_site_remove_late(site, &nobody);
     for (size_t i = 0; site->masked && site->masked[i]; i++)
         free(site->masked[i]);
     free(site->masked);
     json_decref(site->info);
     nt_covers_clear(&site->covers);
     dk_known_clear(&site->known);
+    dk_late_clear(&site->late);
     dk_far_clear(&site->far);
     dk_client_free(site->client);
     dk_owner_free(site->owner);

@@ -6,6 +6,7 @@
 #include "dk_caller.h"
 #include "dk_far.h"
 #include "dk_known.h"
+#include "dk_late.h"
 #include "dk_owner.h"
 #include "nacre/executor.h"
 #include "nt_masks.h"
@@ -22,6 +23,7 @@ struct dk_site {
     struct dk_owner *owner;
     struct nt_covers covers;
     struct dk_known known;
+    struct dk_late late;
     char init_path[NACRE_PATH_MAX];
     char initrd_path[NACRE_PATH_MAX]; /* init as a machine's first file system has it */
     char boot_id[64];
@@ -43,7 +45,7 @@ struct dk_site {
 NACRE_MUST_CHECK enum nacre_status
 dk_site_open(const struct nacre_executor_options *options, const struct dk_caller *caller,
              struct dk_site **ret_site, struct nacre_error *err);
-void dk_site_free(struct dk_site *site); /* accepts NULL */
+void dk_site_free(struct dk_site *site); /* removes what is late; accepts NULL */
 NACRE_OWNED(dk_site)
 
 /* For a call to the engine: every one has its own time, and is bounded by its caller's. */
@@ -61,6 +63,9 @@ static inline struct nt_wait dk_site_surely(const struct dk_site *site, uint32_t
 
     return dk_site_within(site, &nobody, ms);
 }
+
+/* Removes what was given up and is there by now; not beyond the caller's time. */
+void dk_site_remove_late(struct dk_site *site, const struct dk_caller *caller);
 
 /* Does the engine's info say so: "MemoryLimit", "PidsLimit", ... */
 bool dk_site_says(const struct dk_site *site, const char *key);

@@ -37,6 +37,7 @@ struct dk_warm {
     bool listed;  /* the registry has the list as it is */
     bool touched; /* but for when they were used last */
     uint64_t written_ns;
+    uint64_t late_ns; /* when to look next for what is late */
 };
 
 enum nacre_status dk_warm_new(struct dk_site *site, struct dk_warm **ret_warm,
@@ -160,6 +161,17 @@ static bool must_write(const struct dk_warm *warm)
            (warm->touched && nacre_clock_ns() - warm->written_ns > WRITE_NS);
 }
 
+/* Without the lock, since an engine takes its time. */
+static void remove_late(struct dk_warm *warm)
+{
+    const struct dk_caller nobody = { 0 };
+
+    (void)pthread_mutex_unlock(&warm->lock);
+    dk_site_remove_late(warm->site, &nobody);
+    (void)pthread_mutex_lock(&warm->lock);
+    warm->late_ns = nacre_clock_ns() + BEAT_NS;
+}
+
 static void *beat(void *data)
 {
     struct dk_warm *warm = data;
@@ -172,6 +184,8 @@ static void *beat(void *data)
             end_kept(warm, spent);
         else if (must_write(warm))
             write_registry(warm);
+        else if (nacre_clock_ns() >= warm->late_ns)
+            remove_late(warm);
         else
             wait_for(warm, &warm->tick, nacre_clock_ns() + BEAT_NS);
     }
@@ -184,6 +198,15 @@ static bool start_beats(struct dk_warm *warm)
     if (!warm->has_beats)
         warm->has_beats = dk_thread_start(&warm->beats, beat, warm);
     return warm->has_beats;
+}
+
+void dk_warm_watch(struct dk_warm *warm)
+{
+    if (!dk_late_any(&warm->site->late))
+        return;
+    (void)pthread_mutex_lock(&warm->lock);
+    (void)start_beats(warm); /* if that fails, the next run looks */
+    (void)pthread_mutex_unlock(&warm->lock);
 }
 
 void dk_warm_free(struct dk_warm *warm)

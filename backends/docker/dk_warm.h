@@ -30,6 +30,10 @@ NACRE_MUST_CHECK enum nacre_status dk_warm_get(struct dk_warm *warm,
                                                struct nacre_error *err);
 void dk_warm_put(struct dk_warm *warm, struct dk_box *box);
 
+/* What was given up and could not be removed goes with the beats, also where no container
+ * is warm. */
+void dk_warm_watch(struct dk_warm *warm);
+
 /* Calls `each` with every one that is warm here, until it returns false. */
 void dk_warm_each(struct dk_warm *warm,
                   bool (*each)(void *data, const struct nacre_box_info *info),

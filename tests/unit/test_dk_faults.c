@@ -370,6 +370,90 @@ static void one_that_was_given_up_is_looked_for_before_it_is_removed(void **stat
     assert_int_equal(looks, 3 + 2); /* the list and the image are asked for as well */
 }
 
+/* ---- what the engine finishes when nobody waits for it any more ---- */
+
+#define LATE_NS (5 * NACRE_NS_PER_S) /* some beats */
+
+static const struct fake_rule unmade[] = { HEAD, HANG("POST", "/containers/create"),
+                                           FAKE_END };
+static const struct fake_rule made[] = {
+    HEAD, { .method = "POST", .path = "/containers/create", .status = 500 },
+    { .method = "GET", .path = "/containers/*/json", .body = "{\"Id\":\"" FAKE_ID "\"}" },
+    REMOVE, FAKE_END,
+};
+
+static void wait_for_a_beat(size_t removed)
+{
+    uint64_t until = nacre_clock_ns() + LATE_NS;
+
+    while (asked("DELETE ") == removed && nacre_clock_ns() < until)
+        pause_ms(20);
+}
+
+static void run_again(size_t removed)
+{
+    (void)removed;
+    assert_int_equal(jail_run(&jail, "true"), NACRE_ERR_UNAVAILABLE);
+}
+
+static void free_executor(size_t removed)
+{
+    (void)removed;
+    jail.ops->free(jail.executor);
+    jail.executor = NULL;
+}
+
+static void (*const occasions[])(size_t) = { wait_for_a_beat, run_again, free_executor };
+
+static void one_that_appears_after_it_was_given_up_is_removed(void **state)
+{
+    (void)state;
+    start(unmade);
+    for (size_t i = 0; i < NACRE_COUNT(occasions); i++) {
+        char name[256] = "";
+        size_t removed, n = fake_engine_asked(engine);
+
+        fake_engine_script(engine, unmade);
+        jail.plan.limits.wall_ms_max = WALL_MS;
+        assert_int_equal(jail_run(&jail, "true"), NACRE_OK);
+        assert_int_equal(jail.result->outcome, NACRE_OUTCOME_TIMED_OUT);
+        while (!strstr(fake_engine_line(engine, n), "/containers/create?"))
+            n++;
+        (void)snprintf(name, sizeof(name), "/containers/%s?",
+                       strstr(fake_engine_line(engine, n), "name=") + 5);
+        removed = asked("DELETE ");
+        assert_int_equal(asked(name), 1); /* the try when it was given up */
+        jail.plan.limits.wall_ms_max = PATIENT_MS;
+        fake_engine_script(engine, made);
+        occasions[i](removed);
+        if (asked(name) < 2)
+            fail_msg("%zu: %s is left", i, name);
+    }
+}
+
+static void a_removal_that_hangs_holds_up_no_run_that_has_ended(void **state)
+{
+    static struct fake_rule stuck[NACRE_COUNT(whole)];
+    uint64_t from;
+    size_t removed;
+
+    (void)state;
+    open_with(0);
+    memcpy(stuck, whole, sizeof(stuck));
+    stuck[0] = (struct fake_rule)HANG("DELETE", "/containers/*");
+    fake_engine_script(engine, stuck);
+    jail.plan.limits.wall_ms_max = WALL_MS;
+    from = nacre_clock_ns();
+    assert_int_equal(jail_run(&jail, "true"), NACRE_OK);
+    assert_int_equal(jail.result->outcome, NACRE_OUTCOME_TIMED_OUT);
+    assert_true(nacre_clock_ns() - from < BOUND_NS);
+    removed = asked("DELETE ");
+    assert_true(removed > 0);
+    fake_engine_script(engine, whole);
+    free_executor(removed);
+    assert_true(asked("DELETE ") > removed);
+}
+
 static void *cancel_all(void *unused)
 {
     (void)unused;
@@ -607,6 +691,8 @@ int main(void)
         EACH(each_call_that_hangs_is_given_up_and_leaves_nothing),
         EACH(the_policys_time_bounds_each_call),
         EACH(one_that_was_given_up_is_looked_for_before_it_is_removed),
+        EACH(one_that_appears_after_it_was_given_up_is_removed),
+        EACH(a_removal_that_hangs_holds_up_no_run_that_has_ended),
         EACH(each_call_ends_when_the_run_is_cancelled),
         EACH(the_search_for_an_engine_ends_when_cancelled),
         EACH(who_waits_for_anothers_sandbox_has_its_own_time_and_cancel),
