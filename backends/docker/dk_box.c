@@ -306,7 +306,7 @@ static enum nacre_status boot(struct dk_box *box, const struct dk_caller *caller
     status = dk_vm_open(&order, &box->vm, err);
     dk_caller_resume(caller, since_ns);
     return status == NACRE_OK
-               ? dk_report_judge(&report, inside, dk_vm_box(box->vm), NULL, err)
+               ? dk_report_judge(&report, inside, NULL, dk_vm_box(box->vm), NULL, err)
                : nacre_fail_context(err, "the machine does not come up");
 }
 
@@ -355,7 +355,8 @@ static enum nacre_status meet(struct dk_box *box, const struct dk_caller *caller
         status = dk_gvisor_give_up(box->parts.site->client, box->id, box->started_s,
                                    status, err);
     if (status == NACRE_OK)
-        status = dk_report_judge(&report, &box->parts, box->box, box->group, err);
+        status = dk_report_judge(&report, &box->parts, box->id, box->box, box->group,
+                                 err);
     if (status == NACRE_OK)
         status = dk_report_learn(&box->parts, box->box, ret_again, err);
     if (status == NACRE_OK) {

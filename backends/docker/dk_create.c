@@ -9,10 +9,7 @@
 #include "dk_carrier.h"
 #include "nt_door.h"
 
-#define FILES_BYTES (8 << 20) /* of a run's own; each is far smaller */
 #define FILES_MAX 128
-#define SHARED_BYTES_MAX ((uint64_t)64 << 20) /* as engines have it */
-#define PAGE_BYTES 4096
 /* When the machine is short of memory, a guest goes before what people work with. */
 #define OOM_SCORE_ADJ 500
 
@@ -167,13 +164,13 @@ static void files_tmpfs(const struct dk_order *order, const char *path,
 {
     char files[FILES_OPTION];
 
-    *tmpfs = (struct dk_tmpfs){ .writable = true, .bytes_max = FILES_BYTES,
+    *tmpfs = (struct dk_tmpfs){ .writable = true, .bytes_max = NACRE_FILES_BYTES,
                                 .files_max = FILES_MAX };
     (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);
     (void)snprintf(tmpfs->options, sizeof(tmpfs->options),
-                   "rw,noexec,nosuid,nodev,size=%d%s,uid=%" PRIu32 ",gid=%" PRIu32
-                   ",mode=700",
-                   FILES_BYTES, files_option(order, FILES_MAX, files), order->uid,
+                   "rw,noexec,nosuid,nodev,size=%" PRIu64 "%s,uid=%" PRIu32
+                   ",gid=%" PRIu32 ",mode=700",
+                   NACRE_FILES_BYTES, files_option(order, FILES_MAX, files), order->uid,
                    order->gid);
 }
 
@@ -183,13 +180,7 @@ static void shared_tmpfs(const struct dk_order *order, const char *path,
                          struct dk_tmpfs *tmpfs)
 {
     bool writable = order->plan->shared_memory;
-    uint64_t disk = order->plan->container.disk_bytes;
-    uint64_t bytes = disk == 0 || disk / 4 > SHARED_BYTES_MAX
-                         ? SHARED_BYTES_MAX
-                         : disk / 4 / PAGE_BYTES * PAGE_BYTES;
-
-    if (!writable || bytes == 0) /* which would be no limit */
-        bytes = PAGE_BYTES;
+    uint64_t bytes = nacre_plan_shared_bytes(order->plan);
 
     *tmpfs = (struct dk_tmpfs){ .writable = writable, .bytes_max = bytes };
     (void)snprintf(tmpfs->path, sizeof(tmpfs->path), "%s", path);
@@ -478,7 +469,7 @@ static json_t *host_config(const struct dk_order *order)
         "none", "LogConfig", "Type", "none", "Config", "AutoRemove", 1, "Init", 0,
         "IpcMode", "private", "CgroupnsMode", "private", "Privileged", 0,
         /* Of a /dev/shm of the engine's: there is nacre's; but it is read back. */
-        "ShmSize", (json_int_t)SHARED_BYTES_MAX, "OomScoreAdj", OOM_SCORE_ADJ,
+        "ShmSize", (json_int_t)NACRE_SHARED_BYTES_MAX, "OomScoreAdj", OOM_SCORE_ADJ,
         "OomKillDisable", 0, "RestartPolicy", "Name", "no");
 
     if (host && (!order->runtime || set(host, "Runtime", json_string(order->runtime))) &&

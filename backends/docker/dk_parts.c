@@ -113,7 +113,8 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
     struct nacre_plan *plan = parts->plan;
     uint64_t disk = plan->container.disk_bytes, sum = 0;
     struct dk_order order = { .plan = plan };
-    bool has_private = nacre_plan_private_count(plan) > 0, has_own = false;
+    uint64_t privates = nacre_plan_private_count(plan);
+    bool has_own = false;
     struct dk_tmpfs tmpfs;
 
     if (disk == 0)
@@ -123,12 +124,13 @@ static enum nacre_status settle_disk(struct dk_parts *parts, struct nacre_error 
     for (size_t n = 0; dk_create_tmpfs(&order, n, &tmpfs); n++)
         if (tmpfs.path[0] && tmpfs.writable && !tmpfs.of_scratch)
             sum += tmpfs.bytes_max;
-    if (sum > disk)
+    /* Of a private one, 0 would be no limit. */
+    if (sum > disk || disk - sum < privates * NACRE_PAGE_BYTES)
         return refuse_disk("the tmpfs of the policy are larger, with shared memory and a "
-                           "run's own files", "lower their sizes", err);
-    if (has_private && plan->limits.scratch_bytes_max > disk - sum)
+                           "run's own files", "lower their sizes, or raise disk", err);
+    if (privates > 0 && plan->limits.scratch_bytes_max > disk - sum)
         plan->limits.scratch_bytes_max = disk - sum;
-    sum += has_private ? plan->limits.scratch_bytes_max : 0;
+    sum += privates > 0 ? plan->limits.scratch_bytes_max : 0;
     if (plan->container.read_only_root)
         return NACRE_OK;
     if (sum >= disk || has_own)

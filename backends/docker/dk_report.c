@@ -461,8 +461,9 @@ static enum nacre_status judge_row(const struct nt_expect *row,
 }
 
 enum nacre_status dk_report_judge(const struct dk_report *report,
-                                  const struct dk_parts *parts, const struct nt_box *box,
-                                  const struct dk_group *group, struct nacre_error *err)
+                                  const struct dk_parts *parts, const char *id,
+                                  const struct nt_box *box, const struct dk_group *group,
+                                  struct nacre_error *err)
 {
     const struct dk_order order = dk_parts_order(parts, NULL);
     const char *label = parts->plan->container.selinux_label;
@@ -476,7 +477,7 @@ enum nacre_status dk_report_judge(const struct dk_report *report,
     if (status == NACRE_OK)
         status = judge_groups(&order, said, count, err);
     if (status == NACRE_OK)
-        status = dk_judge_mounts(parts, mountinfo, mounts_count, err);
+        status = dk_judge_mounts(parts, id, mountinfo, mounts_count, err);
     if (status == NACRE_OK && label)
         status = judge_label(label, box, err);
     return status;

@@ -31,10 +31,12 @@ void dk_report_clear(struct dk_report *report);
     "the engine does not see the files that nacre sees (is it on another machine, " \
     "or nacre itself in a container?)"
 
-/* NACRE_ERR_UNAVAILABLE names what is not as planned.  `group` is for a runtime that
- * shows no cgroups inside, else NULL. */
+/* NACRE_ERR_UNAVAILABLE names what is not as planned.  `id` is the container's, of
+ * a machine in it NULL; `group` is for a runtime that shows no cgroups inside, else
+ * NULL. */
 NACRE_MUST_CHECK enum nacre_status dk_report_judge(const struct dk_report *report,
                                                    const struct dk_parts *parts,
+                                                   const char *id,
                                                    const struct nt_box *box,
                                                    const struct dk_group *group,
                                                    struct nacre_error *err);

@@ -24,12 +24,14 @@ const char *dk_text(struct dk_making *making, const char *format, ...)
 /* The limits that the container's cgroups hold: each version has its own files. */
 void dk_expect_groups(struct dk_making *making, const struct dk_parts *parts);
 
-/* /proc and /sys where the kernel is that of the engine's machine. */
+/* /dev, /proc and /sys where the kernel is that of the engine's machine. */
 void dk_expect_kernel(struct dk_making *making, const struct dk_parts *parts);
 
-/* Nothing is mounted that was not planned: NACRE_ERR_UNAVAILABLE names what is.
- * `mountinfo` is terminated at `count`; NULL: init gave none. */
+/* Nothing is mounted that was not planned: NACRE_ERR_UNAVAILABLE names what is.  `id` is
+ * the container's, of a machine in it NULL.  `mountinfo` is terminated at `count`; NULL:
+ * init gave none. */
 NACRE_MUST_CHECK enum nacre_status dk_judge_mounts(const struct dk_parts *parts,
+                                                   const char *id,
                                                    const char *mountinfo, size_t count,
                                                    struct nacre_error *err);
 

@@ -124,12 +124,10 @@ enum nacre_status pr_group_take(struct pr_groups *groups, struct nacre_executor 
     *ret_group = (struct pr_group){ NULL, NULL };
     if (features & NACRE_FEATURE_CPU_SHARES_ANY)
         wanted.cpu_shares = limits->cpu_shares;
-    if (wanted.cpu_shares == 0 && !limits->memory_asked)
+    if (wanted.cpu_shares == 0 && !pr_groups_bound(base, plan))
         return take_plain(groups, base, plan, ret_group, err);
     if (features & NACRE_FEATURE_MEMORY_LIMIT)
         wanted.memory_bytes_max = limits->memory_bytes_max;
-    if (wanted.memory_bytes_max == 0 && wanted.cpu_shares == 0)
-        return NACRE_OK;
     ret_group->pool = atomic_load(&groups->asked);
     if (nacre_box_cgroups_has(ret_group->pool, NACRE_BOX_PIDS))
         wanted.processes_max = limits->processes_max + PROCESSES_OURS;

@@ -464,15 +464,27 @@ static bool is_private(const struct nacre_plan *plan, const char *path, size_t l
     return false;
 }
 
-/* Of the policy's tmpfs, the sum; where a private directory lies there is none. */
+/* Of the policy's tmpfs, shared memory and a run's own files, the sum; where a private
+ * directory lies there is none. */
 static uint64_t tmpfs_bytes(const struct nacre_plan *plan)
 {
-    uint64_t sum = 0;
+    uint64_t sum = plan->shared_memory ? nacre_plan_shared_bytes(plan) : 0;
 
     for (char *const *text = plan->container.tmpfs; *text; text++)
         if (!is_private(plan, *text, strcspn(*text, ":")))
             sum += nacre_tmpfs_bytes(*text);
+    sum += plan->injection == NACRE_INJECTION_FILE_MOUNT ? NACRE_FILES_BYTES : 0;
+    sum += nacre_egress_intercepts(&plan->egress) ? NACRE_FILES_BYTES : 0;
     return sum;
+}
+
+/* Each private directory has a page at least: 0 would be no limit. */
+static bool is_overfull(const struct nacre_plan *plan, uint64_t tmpfs_sum)
+{
+    uint64_t disk = plan->container.disk_bytes;
+
+    return tmpfs_sum > disk ||
+           disk - tmpfs_sum < nacre_plan_private_count(plan) * NACRE_PAGE_BYTES;
 }
 
 static void refuse_disk(struct draft *draft, const struct nacre_rules *tmpfs,
@@ -487,12 +499,11 @@ static void refuse_disk(struct draft *draft, const struct nacre_rules *tmpfs,
 
     if (line > 0)
         (void)snprintf(where, sizeof(where), " (line %d)", line);
-    if (tmpfs_sum > disk) {
-        WHAT(&decision, "%" PRIu64 " bytes on disk, and the tmpfs%s take %" PRIu64, disk,
-             where, tmpfs_sum);
-        FIX(&decision,
-            "raise it to %" PRIu64 " or more, or lower the sizes of the tmpfs%s",
-            tmpfs_sum, where);
+    if (is_overfull(draft->plan, tmpfs_sum)) {
+        WHAT(&decision, "%" PRIu64 " bytes on disk, and the tmpfs%s take %" PRIu64
+                        " with shared memory and a run's own files",
+             disk, where, tmpfs_sum);
+        FIX(&decision, "lower their sizes, or raise disk");
     } else {
         WHAT(&decision, "%" PRIu64 " bytes on disk: the root is writable, and workspace, "
                         "private directories and tmpfs%s take all of it", disk, where);
@@ -512,7 +523,7 @@ void nacre_draft_disk(struct draft *draft)
     sum = tmpfs_bytes(plan);
     for (uint32_t i = 0; i < plan->mount_count; i++)
         has_own |= plan->mounts[i].host && plan->mounts[i].writable;
-    if (sum > disk ||
+    if (is_overfull(plan, sum) ||
         (!plan->container.read_only_root &&
          (has_own || sum == disk || (nacre_plan_private_count(plan) > 0 &&
                                      plan->limits.scratch_bytes_max >= disk - sum))))

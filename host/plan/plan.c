@@ -186,6 +186,19 @@ uint64_t nacre_plan_private_count(const struct nacre_plan *plan)
     return count;
 }
 
+uint64_t nacre_plan_shared_bytes(const struct nacre_plan *plan)
+{
+    uint64_t quarter = plan->container.disk_bytes / 4;
+
+    /* 0 would be no limit. */
+    if (!plan->shared_memory ||
+        (plan->container.disk_bytes > 0 && quarter < NACRE_PAGE_BYTES))
+        return NACRE_PAGE_BYTES;
+    return plan->container.disk_bytes == 0 || quarter > NACRE_SHARED_BYTES_MAX
+               ? NACRE_SHARED_BYTES_MAX
+               : quarter / NACRE_PAGE_BYTES * NACRE_PAGE_BYTES;
+}
+
 /* `draft` comes with policy, request, err and, where wanted, denials. */
 static enum nacre_status make(struct draft *draft, struct nacre_plan **ret_plan)
 {

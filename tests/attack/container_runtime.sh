@@ -38,6 +38,12 @@ options() {
   echo "s|\\(\"type\":\"$1\",\"source\":\"$1\",\"options\":\\[[^]]*\\)\"$2\"|\\1\"$3\"|"
 }
 
+# other PATH SOURCE OPTIONS: bound there instead of what the engine told it to mount.
+other() {
+  local bound="\"type\":\"bind\",\"source\":\"$2\",\"options\":[$3]"
+  echo "s|\\(\"destination\":\"$1\",\\)[^]]*\\]|\\1$bound|"
+}
+
 V02_a_runtime_that_leaves_a_wall_out() {
   local more='{"destination":"/proc/uptime","type":"bind","source":"/etc/hostname"'
   own_scene
@@ -56,6 +62,11 @@ V02_a_runtime_that_leaves_a_wall_out() {
   expect_err_has " /sys/fs/cgroup"
   caught "s|\"mounts\":\\[|&$more,\"options\":[\"bind\"]},|" \
     "the engine mounted something at '/proc/uptime'"
+  caught "$(other /dev/mqueue /var/tmp '"bind"')" "the mount at /dev/mqueue is '"
+  caught "$(other /dev/pts /var/tmp '"bind"')" "the mount at /dev/pts is '"
+  caught "$(other /etc/hostname /etc/shadow '"bind","ro"')" \
+    "the engine mounted something at '/etc/hostname'"
+  caught 's|\("destination":"/etc/hostname",[^]]*\)"ro"|\1"rw"|' "/etc/hostname is '"
   expect_pairs
 }
 

@@ -62,6 +62,9 @@ static const char *const common[] = {
     MOUNTS "/tmp=rw nosuid nodev type=tmpfs bytes=16777216 inodes=1000",
     MOUNTS "/dev/shm=rw nosuid nodev type=tmpfs bytes=67108864",
     MOUNTS "/proc/kcore=type=tmpfs",
+    MOUNTS "/dev=nosuid type=tmpfs",
+    MOUNTS "/dev/pts=nosuid noexec type=devpts",
+    MOUNTS "/dev/mqueue=nosuid nodev noexec type=mqueue",
     MOUNTS "/proc=rw nosuid nodev noexec type=proc",
     MOUNTS "/sys=ro nosuid nodev noexec type=sysfs",
 };
@@ -212,7 +215,7 @@ static enum nacre_status judge(enum dk_kernel kernel, const char *mount,
                                struct nacre_error *err)
 {
     struct dk_site site = { .masked = masked };
-    struct nacre_plan plan = { .container = { .tmpfs = none } };
+    struct nacre_plan plan = { .container = { .tmpfs = none, .read_only_root = true } };
     const struct dk_parts parts = { .site = &site, .plan = &plan, .kernel = kernel,
                                     .binds = { .items = binds,
                                                .count = NACRE_COUNT(binds) } };
@@ -221,9 +224,11 @@ static enum nacre_status judge(enum dk_kernel kernel, const char *mount,
     (void)snprintf(mountinfo, sizeof(mountinfo),
                    "1 0 0:1 / / ro,relatime - overlay overlay rw\n%s\n"
                    "9 1 0:9 / /dev rw,nosuid - tmpfs tmpfs rw\n", mount);
-    return dk_judge_mounts(&parts, mountinfo, strlen(mountinfo), err);
+    return dk_judge_mounts(&parts, "1d", mountinfo, strlen(mountinfo), err);
 }
 
+#define HOSTNAME(from, mode) \
+    "6 1 254:0 " from "/hostname /etc/hostname " mode " - ext4 /dev/vda rw"
 #define GROUPS(options) "5 4 0:5 / /sys/fs/cgroup/cpu " options " - cgroup cgroup rw,cpu"
 
 static void nothing_is_mounted_that_is_not_on_the_list(void **state)
@@ -238,6 +243,10 @@ static void nothing_is_mounted_that_is_not_on_the_list(void **state)
         { "4 1 0:4 / /sys ro - sysfs sysfs ro", true },
         { "4 1 0:4 / /sys/fs/cgroup ro - cgroup2 cgroup rw", true },
         { GROUPS("ro,nosuid,nodev,noexec"), true },
+        { HOSTNAME("/lib/docker/containers/1d", "ro"), true },
+        { HOSTNAME("/lib/docker/containers/1d", "rw"), false },
+        { HOSTNAME("/lib/docker/containers/2d", "ro"), false },
+        { HOSTNAME("/etc", "ro"), false },
         { "3 2 254:0 / /proc/scsi rw - ext4 /dev/vda rw", false },
         { "3 2 254:0 / /proc/sys/kernel rw - ext4 /dev/vda rw", false },
         { "3 2 254:0 / /proc/1 rw - ext4 /dev/vda rw", false },

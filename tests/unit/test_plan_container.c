@@ -365,25 +365,27 @@ static void a_bound_on_the_disk_is_asked_of_all_that_can_be_filled(void **state)
     "  level: container\n  capabilities:\n    filesystem:\n      mode: scoped\n"  \
     "      mount_paths: [{path: /workspace, permissions: rw}]\n"
 
-/* A guest can fill 256 MiB of private directories, less where the disk is smaller. */
+/* A guest can fill 256 MiB of private directories, less where the disk is smaller but not
+ * less than a page, and shared memory: a quarter of the disk, 64 MiB at most. */
 static const struct {
     const char *disk, *tmpfs; /* tmpfs NULL: none */
     bool own_workspace, read_only_root, waived;
     const char *says; /* NULL: it fits */
 } fits[] = {
-    { "67108864", "/run:size=64m", false, true, false, NULL },
-    { "67108863", "/run:size=64m", false, true, false,
+    { "67108864", "/run:size=47m", false, true, false, NULL },
+    { "67108864", "/run:size=48m", false, true, false,
       "the tmpfs (line 40) take 67108864" },
-    { "1048576", "/run:size=1024k", false, true, false, NULL },
-    { "1048576", "/run:size=1g", false, true, false, "take 1073741824" },
-    { "33554432", "/run", false, true, false, "take 67108864" },
+    { "1048576", "/run:size=760k", false, true, false, NULL },
+    { "1048576", "/run:size=768k", false, true, false, "take 1048576" },
+    { "1048576", "/run:size=1g", false, true, false, "take 1074003968" },
+    { "33554432", "/run", false, true, false, "take 75497472" },
     { "1048576", "/workspace:size=1g", false, true, false, NULL },
-    { "1048576", "/workspace:size=1g", true, true, false, "take 1073741824" },
+    { "1048576", "/workspace:size=1g", true, true, false, "take 1074003968" },
     { "1048576", "/run:size=1g", true, true, true, NULL },
-    { "1048576", "/run:size=1g", false, true, true, "take 1073741824" },
-    { "1", NULL, false, true, false, NULL },
-    { "268435457", NULL, false, false, false, NULL },
-    { "268435456", NULL, false, false, false, "the root is writable" },
+    { "1048576", "/run:size=1g", false, true, true, "take 1074003968" },
+    { "1", NULL, false, true, false, "take 4096" },
+    { "335544321", NULL, false, false, false, NULL },
+    { "335544320", NULL, false, false, false, "the root is writable" },
     { "268435456", NULL, false, false, true, NULL },
     { "1073741824", NULL, true, false, false, "the root is writable" },
     { "1073741824", NULL, true, true, false, NULL },

@@ -49,6 +49,35 @@ static int forks(void *data)
     return 0;
 }
 
+#define MANY "for i in $(seq 40); do sleep 1 & done"
+
+/* Where no memory can be bounded and that was waived, processes are counted all the same,
+ * if they can be. */
+static int forks_with_memory_waived(void *data)
+{
+    struct jail jail;
+    bool counted;
+
+    (void)data;
+    jail_prepare(&jail, &nacre_process_executor);
+    jail.plan.limits.processes_max = 20;
+    jail.plan.limits.processes_asked = true;
+    CHILD_CHECK(jail_run(&jail, MANY) == NACRE_OK);
+    counted = jail.result->usage.processes_refused;
+    CHILD_CHECK(!(jail.executor->features & NACRE_FEATURE_MEMORY_LIMIT));
+    jail.plan.limits.memory_asked = true;
+    CHILD_CHECK(jail_run(&jail, MANY) == NACRE_OK);
+    CHILD_CHECK(jail.result->usage.processes_refused == counted);
+    jail_finish(&jail);
+    return 0;
+}
+
+static void processes_are_counted_where_memory_is_waived(void **state)
+{
+    (void)state;
+    assert_true(jail_as_both(forks_with_memory_waived, NULL));
+}
+
 static void a_fork_bomb_ends_with_its_sandbox(void **state)
 {
     (void)state;
@@ -573,6 +602,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fork_bomb_ends_with_its_sandbox),
+        cmocka_unit_test(processes_are_counted_where_memory_is_waived),
         cmocka_unit_test(a_daemonised_child_does_not_outlive_its_command),
         cmocka_unit_test(a_command_that_ignores_signals_ends_at_its_deadline),
         cmocka_unit_test(an_output_flood_is_cut_at_the_byte),

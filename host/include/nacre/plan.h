@@ -314,6 +314,13 @@ bool nacre_mount_covers_denied(const struct nacre_mount *mount, uint32_t k);
  * and scratch_files_max where each is a file system of its own. */
 uint64_t nacre_plan_private_count(const struct nacre_plan *plan);
 
+#define NACRE_PAGE_BYTES ((uint64_t)4096)
+#define NACRE_SHARED_BYTES_MAX ((uint64_t)64 << 20) /* as engines have it */
+/* Of each tmpfs for a run's own files; each file is far smaller. */
+#define NACRE_FILES_BYTES ((uint64_t)8 << 20)
+/* What /dev/shm of an image's levels may hold: a page where it is not writable. */
+uint64_t nacre_plan_shared_bytes(const struct nacre_plan *plan);
+
 /* What an entry of container.tmpfs may hold; 0 when it names no size. */
 uint64_t nacre_tmpfs_bytes(const char *text);
 

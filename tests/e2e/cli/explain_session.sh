@@ -137,8 +137,12 @@ run explain --config config.yml
 expect_status 0
 expect_out_has "config.yml:5:11"
 expect_out_has "sandbox.resource_limits.disk"
-expect_out_has "33554432 bytes on disk, and the tmpfs (line 3) take 67108864"
-expect_out_has "raise it to 67108864 or more"
+expect_out_has "33554432 bytes on disk, and the tmpfs (line 3) take 75497472"
+expect_out_has "lower their sizes, or raise disk"
+# Less than the disk, but not with shared memory.
+sed -i 's/64m/28m/' config.yml
+run explain --config config.yml
+expect_out_has "33554432 bytes on disk, and the tmpfs (line 3) take 37748736"
 
 [[ ! -e $HOME/.local/state/nacre/audit.jsonl ]] || fail "explain left an audit record"
 
