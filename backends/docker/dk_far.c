@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "dk_create.h"
+#include "dk_rows.h"
 #include "nacre/path.h"
 #include "nacre/text.h"
 #include "nt_report.h"
 
-#define MOUNTS "file /proc/self/mountinfo"
 #define NAMES "list "
 #define NAME 256
 
@@ -66,14 +66,6 @@ char **dk_far_masked(struct dk_far *far)
     return masked;
 }
 
-static bool is_in(const char *const *paths, const char *path)
-{
-    for (; *paths; paths++)
-        if (strcmp(*paths, path) == 0)
-            return true;
-    return false;
-}
-
 static enum nacre_status refuse(const char *path, struct nacre_error *err)
 {
     char shown[NACRE_SHOWN];
@@ -99,20 +91,20 @@ static enum nacre_status judge(struct dk_far *far, char *const *masked,
                                const struct nt_box *box, const char *path,
                                bool *ret_again, struct nacre_error *err)
 {
-    bool is_readonly = is_in(dk_create_readonly, path);
-    const struct nt_expect row = { path, NT_CHECK_MOUNT, MOUNTS, path,
+    bool is_readonly = dk_is_listed(dk_create_readonly, path);
+    const struct nt_expect row = { path, NT_CHECK_MOUNT, DK_MOUNTS, path,
                                    is_readonly ? DK_READONLY : "type=tmpfs" };
     size_t count = 0;
-    const char *mounts = nt_box_answer(box, MOUNTS, &count);
+    const char *mounts = nt_box_answer(box, DK_MOUNTS, &count);
     enum nacre_status status;
 
     if (nacre_path_is_below(path, "/proc", NULL) && !is_readonly &&
-        !is_in(dk_far_known, path))
+        !dk_is_listed(dk_far_known, path))
         return NACRE_OK;
     status = nt_report_check(&row, mounts, count, err);
     if (status == NACRE_OK || is_readonly)
         return status;
-    if (is_in((const char *const *)masked, path))
+    if (dk_is_listed((const char *const *)masked, path))
         return refuse(path, err);
     *ret_again = true;
     return learn(far, path, err);

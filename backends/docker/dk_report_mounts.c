@@ -11,13 +11,6 @@
 #define GROUPS "/sys/fs/cgroup"
 #define CLOSED "ro nosuid nodev noexec"
 
-static bool is_in(const char *const *paths, const char *path)
-{
-    while (paths && *paths && strcmp(*paths, path) != 0)
-        paths++;
-    return paths && *paths;
-}
-
 static bool is_planned(const struct dk_order *order, const char *path)
 {
     struct dk_tmpfs item;
@@ -93,8 +86,8 @@ static bool is_engines_file(const struct dk_parts *parts, const char *id,
     char own[NACRE_PATH_MAX];
     int length;
 
-    if (!is_in(files, path) || parts->kernel != DK_KERNEL_HOSTS)
-        return is_in(files, path);
+    if (!dk_is_listed(files, path) || parts->kernel != DK_KERNEL_HOSTS)
+        return dk_is_listed(files, path);
     length = snprintf(own, sizeof(own), "/containers/%s%s", id, strrchr(path, '/'));
     return strlen(from) >= (size_t)length &&
            strcmp(from + strlen(from) - (size_t)length, own) == 0;
@@ -121,8 +114,8 @@ static enum nacre_status judge_kernels(const struct dk_order *order, const char 
     const struct nt_expect row = { path, NT_CHECK_MOUNT, DK_MOUNTS, path,
                                    CLOSED " type=cgroup" };
 
-    if (is_in(engines, path) || is_in(dk_create_readonly, path) ||
-        is_in((const char *const *)order->masked, path))
+    if (dk_is_listed(engines, path) || dk_is_listed(dk_create_readonly, path) ||
+        dk_is_listed((const char *const *)order->masked, path))
         return NACRE_OK;
     return nacre_path_is_below(path, GROUPS, NULL)
                ? nt_report_check(&row, mountinfo, count, err)
@@ -169,7 +162,7 @@ enum nacre_status dk_judge_mounts(const struct dk_parts *parts, const char *id,
         if (is_kernels(path)) {
             if (parts->kernel == DK_KERNEL_HOSTS)
                 status = judge_kernels(&order, path, mountinfo, count, err);
-        } else if (is_planned(&order, path) || is_in(engines, path)) {
+        } else if (is_planned(&order, path) || dk_is_listed(engines, path)) {
             /* each has its row */
         } else if (is_engines_file(parts, id, path, from)) {
             status = judge_file(parts, path, mountinfo, count, err);

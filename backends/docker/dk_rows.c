@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void dk_report_clear(struct dk_report *report)
 {
@@ -64,4 +65,11 @@ void dk_expect_mount(struct dk_making *making, const char *target, const char *p
 {
     dk_expect(making, (struct nt_expect){ dk_text(making, "the mount at %s", target),
                                           NT_CHECK_MOUNT, DK_MOUNTS, target, planned });
+}
+
+bool dk_is_listed(const char *const *paths, const char *path)
+{
+    while (paths && *paths && strcmp(*paths, path) != 0)
+        paths++;
+    return paths && *paths;
 }

@@ -18,6 +18,9 @@ const char *dk_text(struct dk_making *making, const char *format, ...)
 
 #define DK_MOUNTS "file /proc/self/mountinfo"
 
+/* Is `path` one of `paths`?  NULL-terminated; or NULL, and then it is not. */
+bool dk_is_listed(const char *const *paths, const char *path);
+
 /* A question that starts so is for the host: then comes a file of dk_group_read(). */
 #define DK_HOSTS "cgroup "
 
